@@ -1,0 +1,64 @@
+.DEFAULT_GOAL := help
+.PHONY: help run build web generate lint test test/go test/race test/web test/update check/generate bench clean
+
+BIN     := bin/skillgraph
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
+LINT    := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.0
+WITHPG  := bin/withpg
+NPM     := $(shell command -v npm 2>/dev/null)
+
+help: ## List the targets
+	@grep -hE '^[a-z/]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
+
+run: build ## Build and start the server with its own PostgreSQL and demo data; Ctrl-C stops it
+	@./$(BIN) demo >/dev/null
+	@exec ./$(BIN) serve
+
+build: web ## Build bin/skillgraph, with the web pages where npm is there
+	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(BIN) ./cmd/skillgraph
+
+web: ## Build the web pages
+ifeq ($(NPM),)
+	@echo "npm is not installed: the server will have no web pages, only the APIs"
+else
+	@$(MAKE) --no-print-directory web/dist/playground.html
+endif
+
+web/node_modules: web/package.json web/package-lock.json
+	cd web && npm ci --no-audit --no-fund
+	@touch $@
+
+web/dist/playground.html: web/node_modules web/index.html web/playground.html web/vite.config.ts $(shell find web/src -type f 2>/dev/null)
+	cd web && npm run build
+	@touch $@
+
+generate: ## Regenerate what is made from schema.graphqls
+	go run ./internal/gen
+	go tool gqlgen generate
+
+check/generate: generate ## Fail when committed output is stale
+	git diff --exit-code -- graph/generated models/models_gen.go models/enums_gen.go
+
+lint: ## Run the linters
+	$(LINT) run ./...
+
+$(WITHPG): $(shell find internal/dbtest internal/postgres -name '*.go')
+	@go build -o $@ ./internal/dbtest/withpg
+
+test: check/generate lint test/go test/web ## Everything: generated code, linters, Go tests, the built server in a browser
+
+test/go: $(WITHPG) ## The Go tests, with the race detector, against a PostgreSQL of their own
+	$(WITHPG) go test -race ./...
+
+test/update: $(WITHPG) ## Rewrite the golden files with what the server answers now
+	UPDATE=1 $(WITHPG) go test ./resolvers ./rest ./graph/...
+
+test/web: build ## The running server: GraphQL-over-HTTP audits and the playground in a browser
+	@web/test/run.sh
+
+bench: $(WITHPG) ## Measure, as ratios in one run
+	$(WITHPG) go test -run '^$$' -bench . -benchmem ./internal/bench
+
+clean: ## Remove what was built; data stay
+	rm -rf bin web/dist/* web/node_modules
+	@touch web/dist/.gitkeep

@@ -1,0 +1,81 @@
+// Command skillgraph is the server and the tools of its operator.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+)
+
+// version is set by the build.
+var version = "development"
+
+const usage = `skillgraph tells whether the skills of your agents fire and work.
+
+Usage: skillgraph <command> [flags]
+
+  serve              run the server
+  migrate up         bring the database up to date (serve does so, too)
+  migrate status     list the migrations
+  key create         make an API key, with its organization and user where they are missing
+  key list           list the API keys
+  key revoke ID      revoke an API key, by its id or the beginning that is shown
+  org list           list the organizations
+  org set-plan NAME PLAN   change the plan of an organization: free, pro, team or enterprise
+  demo               load the demo data, once, and print a key to try it with
+  version            print the version
+
+Every flag can be set in the environment: --data-dir is SKILLGRAPH_DATA_DIR.
+"skillgraph <command> -h" lists the flags of a command.
+`
+
+type command func(ctx context.Context, e env, args []string) error
+
+// env is what a command sees of the world.
+type env struct {
+	stdout, stderr io.Writer
+	lookup         func(string) (string, bool)
+}
+
+var commands = map[string]command{
+	"serve": serve, "demo": loadDemo,
+	"migrate up": migrateUp, "migrate status": migrateStatus,
+	"key create": keyCreate, "key list": keyList, "key revoke": keyRevoke,
+	"org list": orgList, "org set-plan": orgSetPlan,
+	"version": func(_ context.Context, e env, _ []string) error {
+		_, err := fmt.Fprintln(e.stdout, "skillgraph", version)
+		return err
+	},
+	"help": func(_ context.Context, e env, _ []string) error {
+		_, err := io.WriteString(e.stdout, usage)
+		return err
+	},
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, env{os.Stdout, os.Stderr, os.LookupEnv}, os.Args[1:])
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "skillgraph:", strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; "))
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, e env, args []string) error {
+	for n := min(2, len(args)); n > 0; n-- {
+		if c, ok := commands[strings.Join(args[:n], " ")]; ok {
+			return c(ctx, e, args[n:])
+		}
+	}
+	if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
+		return commands["help"](ctx, e, nil)
+	}
+	return fmt.Errorf("there is no command %q: skillgraph help lists them", strings.Join(args, " "))
+}

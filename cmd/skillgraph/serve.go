@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"skillgraph/internal/postgres"
+	"skillgraph/internal/server"
+)
+
+const drainTime = 20 * time.Second
+
+type serveConfig struct {
+	*flags
+	addr, baseURL, metricsAddr, logFormat, logLevel string
+	migrate                                         bool
+	corsOrigins                                     list
+}
+
+func serve(ctx context.Context, e env, args []string) error {
+	cfg := serveConfig{flags: newFlags(e, "serve")}
+	cfg.StringVar(&cfg.addr, "addr", "127.0.0.1:8080", "address to listen on")
+	cfg.StringVar(&cfg.baseURL, "base-url", "", "how clients reach the server, for links (default: http://<addr>)")
+	cfg.StringVar(&cfg.metricsAddr, "metrics-addr", "", "an address of its own for /metrics (default: it is on --addr)")
+	cfg.StringVar(&cfg.logFormat, "log-format", "text", "text or json")
+	cfg.StringVar(&cfg.logLevel, "log-level", "info", "debug, info, warn or error")
+	cfg.BoolVar(&cfg.migrate, "migrate", true, "bring the database up to date before serving")
+	cfg.Var(&cfg.corsOrigins, "cors-origins", "origins whose pages may use the API, with commas between them; * is all (default: none)")
+	if _, err := cfg.read(args); err != nil {
+		return err
+	}
+	if err := setLogger(cfg); err != nil {
+		return err
+	}
+	// The port first: when it is taken, nothing else has been touched.
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.addr)
+	if err != nil {
+		return fmt.Errorf("cannot listen on %s: %w (choose another address with --addr)", cfg.addr, errors.Unwrap(err))
+	}
+	defer func() { _ = listener.Close() }()
+	db, err := cfg.open(ctx, postgres.Start)
+	if err != nil {
+		return err
+	}
+	defer db.close()
+	if err := cfg.prepare(ctx, db); err != nil {
+		return err
+	}
+	srv, err := server.New(server.Config{Store: db.Store, CORSOrigins: cfg.corsOrigins, MetricsElsewhere: cfg.metricsAddr != ""})
+	if err != nil {
+		return err
+	}
+	return cfg.run(ctx, listener, srv, db)
+}
+
+func setLogger(cfg serveConfig) error {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(cfg.logLevel)); err != nil {
+		return fmt.Errorf("--log-level must be debug, info, warn or error, not %q", cfg.logLevel)
+	}
+	options := &slog.HandlerOptions{Level: level}
+	switch cfg.logFormat {
+	case "text":
+		slog.SetDefault(slog.New(slog.NewTextHandler(cfg.env.stderr, options)))
+	case "json":
+		slog.SetDefault(slog.New(slog.NewJSONHandler(cfg.env.stderr, options)))
+	default:
+		return fmt.Errorf("--log-format must be text or json, not %q", cfg.logFormat)
+	}
+	return nil
+}
+
+func (cfg serveConfig) prepare(ctx context.Context, db *database) error {
+	if !cfg.migrate {
+		_, err := db.Migrations(ctx)
+		return err
+	}
+	taken, err := db.Migrate(ctx)
+	for _, name := range taken {
+		slog.InfoContext(ctx, "migrated", "step", name)
+	}
+	return err
+}
+
+// run serves until it is told to stop, then finishes what is under way.
+func (cfg serveConfig) run(ctx context.Context, listener net.Listener, srv *server.Server, db *database) error {
+	main := newHTTP(srv)
+	failed := make(chan error, 2)
+	go func() { failed <- main.Serve(listener) }()
+	if cfg.metricsAddr != "" {
+		metrics := newHTTP(srv.Metrics)
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.metricsAddr)
+		if err != nil {
+			return fmt.Errorf("cannot listen on %s: %w", cfg.metricsAddr, errors.Unwrap(err))
+		}
+		go func() { failed <- metrics.Serve(l) }()
+		defer func() { _ = metrics.Close() }()
+	}
+	cfg.greet(listener.Addr())
+	var gone <-chan struct{} // nil, and so never ready, with a database of somebody else
+	if db.own != nil {
+		gone = db.own.Exited()
+	}
+	select {
+	case err := <-failed:
+		return err
+	case <-gone:
+		_ = main.Close()
+		return errors.New("PostgreSQL has ended; its log is in " + filepath.Join(cfg.dataDir, "postgres", "postgres.log"))
+	case <-ctx.Done():
+	}
+	slog.Info("stopping: finishing what is under way", "at_most", drainTime)
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer cancel()
+	if err := main.Shutdown(drain); err != nil {
+		_ = main.Close()
+	}
+	return nil
+}
+
+func newHTTP(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       5 * time.Minute, // 50 MiB over a slow line
+		WriteTimeout:      5 * time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(slog.Default().Handler(), slog.LevelWarn),
+	}
+}
+
+// greet tells a person where to go next.
+func (cfg serveConfig) greet(addr net.Addr) {
+	base := strings.TrimSuffix(cfg.baseURL, "/")
+	if base == "" {
+		base = "http://" + addr.String()
+	}
+	text := fmt.Sprintf("\nskillgraph is ready\n  Playground  %s/playground\n  GraphQL     %s/graphql\n  REST        %s/api/v1\n", base, base, base)
+	if key, err := os.ReadFile(filepath.Join(cfg.dataDir, demoKeyFile)); err == nil {
+		text += "  Demo key    " + strings.TrimSpace(string(key)) + "\n"
+	}
+	_, _ = fmt.Fprintln(cfg.env.stdout, text)
+}

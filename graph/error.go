@@ -1,0 +1,103 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strconv"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"skillgraph/internal/errs"
+	"skillgraph/internal/request"
+)
+
+const maxErrors = 10
+
+// present makes of any error what a client may see: an errs.Error with its code and the input field at fault, what
+// gqlgen says about the document itself, and of everything else only that it happened.
+func present(ctx context.Context, err error) *gqlerror.Error {
+	var shown *gqlerror.Error
+	if !errors.As(err, &shown) {
+		shown = gqlerror.WrapPath(graphql.GetPath(ctx), err)
+	}
+	var known *errs.Error
+	switch {
+	case errors.As(err, &known):
+		return withCode(&gqlerror.Error{Message: known.Message, Path: shown.Path, Locations: shown.Locations}, known, inputPath(ctx, shown, known))
+	case shown.Err == nil: // said by gqlgen or gqlparser themselves
+		if shown.Extensions == nil {
+			shown.Extensions = map[string]any{"code": errs.Invalid}
+		}
+		return shown
+	case errors.Is(err, context.DeadlineExceeded):
+		return withCode(&gqlerror.Error{Path: shown.Path}, errs.New(errs.Timeout, "The operation took too long and was stopped; ask for less at once"), nil)
+	}
+	if !errors.Is(err, context.Canceled) { // the caller has gone: nobody's fault, nobody to tell
+		slog.ErrorContext(ctx, "internal error", "error", err, "path", shown.Path.String(), "request_id", request.ID(ctx))
+	}
+	return withCode(&gqlerror.Error{Path: shown.Path}, Hidden(ctx), nil)
+}
+
+// Hidden is what a client is told of an error that is ours.
+func Hidden(ctx context.Context) *errs.Error {
+	return errs.New(errs.Internal, "Something went wrong on our side. It is in the log under request id %s", request.ID(ctx))
+}
+
+func withCode(shown *gqlerror.Error, e *errs.Error, path []string) *gqlerror.Error {
+	shown.Message, shown.Err = e.Message, e
+	shown.Extensions = map[string]any{"code": e.Code}
+	if len(path) > 0 {
+		shown.Extensions["path"] = path
+	}
+	if e.RetryAfter > 0 {
+		shown.Extensions["retryAfter"] = int(e.RetryAfter.Seconds())
+	}
+	return shown
+}
+
+// inputPath is the input field at fault: what the rule named or, where an argument could not even be read, what
+// gqlgen has as the end of the error's path, behind the field itself.
+func inputPath(ctx context.Context, shown *gqlerror.Error, e *errs.Error) []string {
+	if len(e.Path) > 0 || e.Code != errs.Invalid {
+		return e.Path
+	}
+	var field ast.Path
+	if fc := graphql.GetFieldContext(ctx); fc != nil {
+		field = fc.Path()
+	}
+	if len(shown.Path) <= len(field) {
+		return nil
+	}
+	var out []string
+	for _, step := range shown.Path[len(field):] {
+		switch step := step.(type) {
+		case ast.PathName:
+			out = append(out, string(step))
+		case ast.PathIndex:
+			out = append(out, strconv.Itoa(int(step)))
+		}
+	}
+	if len(out) > 1 && out[0] == "input" {
+		out = out[1:] // as the rules do
+	}
+	return out
+}
+
+// recovered turns a panic into an error that is logged with its stack.
+func recovered(_ context.Context, v any) error {
+	return fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+}
+
+// capErrors keeps an answer from being mostly errors.
+func capErrors(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
+	resp := next(ctx)
+	if resp != nil && len(resp.Errors) > maxErrors {
+		resp.Errors = resp.Errors[:maxErrors]
+	}
+	return resp
+}

@@ -1,0 +1,255 @@
+package graph
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"skillgraph/internal/errs"
+)
+
+const (
+	maxBody = 256 << 10
+
+	typeJSON     = "application/json"
+	typeResponse = "application/graphql-response+json"
+)
+
+// overHTTP is GraphQL over HTTP after the specification of that name: POST, and GET for queries.
+type overHTTP struct{}
+
+// Supports takes what no other transport has taken.
+func (overHTTP) Supports(*http.Request) bool { return true }
+
+// Do runs one operation.
+func (overHTTP) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
+	answer, ok := negotiate(r.Header.Get("Accept"))
+	if !ok {
+		writeRefusal(w, typeJSON, http.StatusNotAcceptable, errs.New(errs.BadMediaType, "The answer can be %s or %s", typeResponse, typeJSON))
+		return
+	}
+	params, status, err := readParams(w, r)
+	if err != nil {
+		writeRefusal(w, answer, status, err)
+		return
+	}
+	ctx := r.Context()
+	op, list := exec.CreateOperationContext(ctx, params)
+	if list != nil {
+		status := http.StatusOK // what the older media type promises for every well-formed request
+		if answer == typeResponse || params.Query == "" || isMissingOperation(list) {
+			status = http.StatusBadRequest
+		}
+		write(w, answer, status, exec.DispatchError(graphql.WithOperationContext(ctx, op), list))
+		return
+	}
+	if r.Method == http.MethodGet && op.Operation.Operation != ast.Query {
+		w.Header().Set("Allow", http.MethodPost)
+		writeRefusal(w, answer, http.StatusMethodNotAllowed, errs.New(errs.BadMethod, "GET runs queries only: send this %s by POST", op.Operation.Operation))
+		return
+	}
+	respond, ctx := exec.DispatchOperation(ctx, op)
+	write(w, answer, http.StatusOK, respond(ctx))
+}
+
+func isMissingOperation(list gqlerror.List) bool {
+	return len(list) == 1 && strings.HasPrefix(list[0].Message, "no operation provided")
+}
+
+// readParams reads the request of either method; the status is for when it fails.
+func readParams(w http.ResponseWriter, r *http.Request) (*graphql.RawParams, int, *errs.Error) {
+	p := &graphql.RawParams{Headers: r.Header, ReadTime: graphql.TraceTiming{Start: graphql.Now()}}
+	var err *errs.Error
+	switch r.Method {
+	case http.MethodGet:
+		err = fromQuery(r, p)
+	case http.MethodPost:
+		if mt, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); mt != typeJSON {
+			return nil, http.StatusUnsupportedMediaType, errs.New(errs.BadMediaType, "Send the operation as %s", typeJSON)
+		}
+		body, readErr := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+		var large *http.MaxBytesError
+		if errors.As(readErr, &large) {
+			return nil, http.StatusRequestEntityTooLarge, errs.New(errs.TooLarge, "A GraphQL request may have %d KiB", maxBody>>10)
+		}
+		err = fromBody(body, p)
+	default:
+		w.Header().Set("Allow", "GET, POST")
+		return nil, http.StatusMethodNotAllowed, errs.New(errs.BadMethod, "Use GET or POST")
+	}
+	if err == nil && p.Query == "" {
+		err = errs.At("query").Because("A query is needed")
+	}
+	p.ReadTime.End = graphql.Now()
+	return p, http.StatusBadRequest, err
+}
+
+func fromQuery(r *http.Request, p *graphql.RawParams) *errs.Error {
+	if len(r.URL.RawQuery) > maxBody {
+		return errs.New(errs.TooLarge, "A GraphQL request may have %d KiB", maxBody>>10)
+	}
+	q := r.URL.Query()
+	p.Query, p.OperationName = q.Get("query"), q.Get("operationName")
+	if s := q.Get("variables"); s != "" {
+		if err := decodeMap([]byte(s), "variables", &p.Variables); err != nil {
+			return err
+		}
+	}
+	if s := q.Get("extensions"); s != "" {
+		return decodeMap([]byte(s), "extensions", &p.Extensions)
+	}
+	return nil
+}
+
+func fromBody(body []byte, p *graphql.RawParams) *errs.Error {
+	var raw map[string]json.RawMessage
+	if json.Unmarshal(body, &raw) != nil || raw == nil {
+		return errs.New(errs.Invalid, `The body must be a JSON object: {"query": "…", "variables": {…}}`)
+	}
+	for name, dst := range map[string]*string{"query": &p.Query, "operationName": &p.OperationName} {
+		if v, ok := raw[name]; ok && json.Unmarshal(v, dst) != nil {
+			return errs.At(name).Because("%s must be a string", name)
+		}
+	}
+	for name, dst := range map[string]*map[string]any{"variables": &p.Variables, "extensions": &p.Extensions} {
+		if v, ok := raw[name]; ok {
+			if err := decodeMap(v, name, dst); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// decodeMap decodes an object and gives numbers the Go type that their declared type expects, so that a number where
+// a string belongs is an error and a 64-bit id stays whole.
+func decodeMap(raw []byte, name string, dst *map[string]any) *errs.Error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil || d.More() {
+		return errs.At(name).Because("%s must be an object", name)
+	}
+	v, ok := numbers(v)
+	m, isMap := v.(map[string]any)
+	switch {
+	case !ok:
+		return errs.At(name).Because("%s has a number that is too large", name)
+	case v != nil && !isMap:
+		return errs.At(name).Because("%s must be an object", name)
+	}
+	*dst = m
+	return nil
+}
+
+func numbers(v any) (_ any, ok bool) {
+	ok = true
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
+			return n, true
+		}
+		f, err := v.Float64()
+		return f, err == nil && !math.IsInf(f, 0)
+	case []any:
+		for i := range v {
+			if v[i], ok = numbers(v[i]); !ok {
+				return v, false
+			}
+		}
+	case map[string]any:
+		for k := range v {
+			if v[k], ok = numbers(v[k]); !ok {
+				return v, false
+			}
+		}
+	}
+	return v, ok
+}
+
+// negotiate picks the media type of the answer; clients from before the specification want plain JSON.
+func negotiate(accept string) (string, bool) {
+	if strings.TrimSpace(accept) == "" {
+		return typeJSON, true
+	}
+	best, bestQ := "", 0.0
+	for _, part := range strings.Split(accept, ",") {
+		mt, params, err := mime.ParseMediaType(part)
+		if err != nil {
+			continue
+		}
+		q := 1.0
+		if s, ok := params["q"]; ok {
+			q, _ = strconv.ParseFloat(s, 64)
+		}
+		if cs, ok := params["charset"]; ok && !strings.EqualFold(cs, "utf-8") {
+			continue
+		}
+		switch mt {
+		case "*/*", "application/*":
+			mt = typeJSON
+		case typeJSON, typeResponse:
+		default:
+			continue
+		}
+		if q > bestQ {
+			best, bestQ = mt, q
+		}
+	}
+	return best, best != ""
+}
+
+// write sends an answer without decoding the data again.
+func write(w http.ResponseWriter, mediaType string, status int, resp *graphql.Response) {
+	h := w.Header()
+	h.Set("Content-Type", mediaType+"; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	var b bytes.Buffer
+	b.WriteByte('{')
+	if resp == nil { // the client has gone
+		resp = &graphql.Response{}
+	}
+	if len(resp.Errors) > 0 {
+		list, _ := json.Marshal(resp.Errors)
+		b.WriteString(`"errors":`)
+		b.Write(list)
+	}
+	if resp.Data != nil {
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`"data":`)
+		b.Write(resp.Data)
+	}
+	b.WriteString("}\n")
+	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes())
+}
+
+func writeRefusal(w http.ResponseWriter, mediaType string, status int, e *errs.Error) {
+	write(w, mediaType, status, &graphql.Response{Errors: gqlerror.List{withCode(&gqlerror.Error{}, e, e.Path)}})
+}
+
+// Deny answers a request that does not get as far as an operation.
+func Deny(w http.ResponseWriter, r *http.Request, err error) {
+	shown, status := present(r.Context(), err), http.StatusInternalServerError
+	switch errs.CodeOf(err) {
+	case errs.Unauthenticated:
+		status = http.StatusUnauthorized
+	case errs.Unavailable, errs.Timeout:
+		w.Header().Set("Retry-After", "5")
+		status = http.StatusServiceUnavailable
+	}
+	write(w, typeJSON, status, &graphql.Response{Errors: gqlerror.List{shown}})
+}

@@ -1,0 +1,72 @@
+package loader
+
+import (
+	"context"
+
+	"skillgraph/internal/ids"
+	"skillgraph/internal/store"
+	"skillgraph/models"
+)
+
+// Every edge of the graph: where it starts, what it is asked with, and the store's batch that answers.
+var (
+	APIKeyUser       = one("ApiKey.user", func(k *models.APIKey) *ids.ID { return &k.UserID }, store.Org.UsersByID)
+	EventActor       = one("Event.actor", func(e *models.Event) *ids.ID { return e.ActorID }, store.Org.UsersByID)
+	EventObject      = one("Event.object", func(e *models.Event) *ids.ID { return &e.ObjectID }, nodes)
+	NodeByID         = one("Query.node", func(id *ids.ID) *ids.ID { return id }, nodes)
+	OrgAPIKeys       = page("Organization.apiKeys", func(o *models.Organization) *ids.ID { return &o.ID }, store.Org.KeysOf)
+	OrgMembers       = page("Organization.members", func(o *models.Organization) *ids.ID { return &o.ID }, store.Org.MembersOf)
+	RevisionCases    = one("SuiteRevision.casesJson", func(r *models.SuiteRevision) *ids.ID { return &r.ID }, store.Org.CasesOfRevisions)
+	RevisionAuthor   = one("SuiteRevision.createdBy", func(r *models.SuiteRevision) *ids.ID { return r.CreatedByID }, store.Org.UsersByID)
+	RevisionSuite    = one("SuiteRevision.suite", func(r *models.SuiteRevision) *ids.ID { return &r.SuiteID }, store.Org.SuitesByID)
+	SuiteAuthor      = one("EvalSuite.createdBy", func(s *models.EvalSuite) *ids.ID { return s.CreatedByID }, store.Org.UsersByID)
+	SuiteCases       = one("EvalSuite.casesJson", func(s *models.EvalSuite) *ids.ID { return &s.ID }, store.Org.CasesOfSuites)
+	SuiteRevisions   = page("EvalSuite.revisions", func(s *models.EvalSuite) *ids.ID { return &s.ID }, store.Org.RevisionsOf)
+	ViewerAPIKey     = one("Viewer.apiKey", func(v *models.Viewer) *ids.ID { return &v.KeyID }, store.Org.KeysByID)
+	ViewerOrg        = one("Viewer.organization", func(v *models.Viewer) *ids.ID { return &v.OrgID }, store.Org.OrganizationsByID)
+	ViewerUser       = one("Viewer.user", func(v *models.Viewer) *ids.ID { return &v.UserID }, store.Org.UsersByID)
+	OrganizationByID = one("Query.organization", func(v *models.Viewer) *ids.ID { return &v.OrgID }, store.Org.OrganizationsByID)
+)
+
+// kinds says which batch finds the objects of a kind.
+var kinds = map[ids.Kind]func(store.Org, context.Context, []ids.ID) (map[ids.ID]models.Node, error){
+	ids.Event:         asNodes(store.Org.EventsByID),
+	ids.Organization:  asNodes(store.Org.OrganizationsByID),
+	ids.Suite:         asNodes(store.Org.SuitesByID),
+	ids.SuiteRevision: asNodes(store.Org.RevisionsByID),
+	ids.User:          asNodes(store.Org.UsersByID),
+}
+
+// nodes finds objects of any kind: one statement for each kind among the ids.
+func nodes(o store.Org, ctx context.Context, keys []ids.ID) (map[ids.ID]models.Node, error) {
+	groups := map[ids.Kind][]ids.ID{}
+	for _, k := range keys {
+		groups[k.Kind()] = append(groups[k.Kind()], k)
+	}
+	out := make(map[ids.ID]models.Node, len(keys))
+	for kind, group := range groups {
+		find, ok := kinds[kind]
+		if !ok {
+			continue
+		}
+		found, err := find(o, ctx, group)
+		if err != nil {
+			return nil, err
+		}
+		for id, n := range found {
+			out[id] = n
+		}
+	}
+	return out, nil
+}
+
+func asNodes[C models.Node](load func(store.Org, context.Context, []ids.ID) (map[ids.ID]C, error)) func(store.Org, context.Context, []ids.ID) (map[ids.ID]models.Node, error) {
+	return func(o store.Org, ctx context.Context, keys []ids.ID) (map[ids.ID]models.Node, error) {
+		found, err := load(o, ctx, keys)
+		out := make(map[ids.ID]models.Node, len(found))
+		for id, n := range found {
+			out[id] = n
+		}
+		return out, err
+	}
+}

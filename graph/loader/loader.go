@@ -1,0 +1,134 @@
+// Package loader follows the edges of the graph. Every edge is one line in edges.go; this file has the only
+// batching code there is: all parents that ask for the same edge at about the same time share one statement.
+package loader
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/graph-gophers/dataloader/v7"
+
+	"skillgraph/internal/ids"
+	"skillgraph/internal/store"
+	"skillgraph/models"
+)
+
+const (
+	// wait is how long a batch stays open; the library's own 16 ms would be added for every level of a query.
+	wait = time.Millisecond
+	// capacity bounds the keys of one statement.
+	capacity = 1000
+)
+
+// Batch reads what hangs on many parents at once; what is missing from the map is null.
+type Batch[C, A any] func(o store.Org, ctx context.Context, parents []ids.ID, args A) (map[ids.ID]C, error)
+
+// Edge leads from a P to a C: to a row, to a page of rows, or to a wide column that is read only when asked for.
+// A are the arguments that its statement takes.
+type Edge[P, C, A any] struct {
+	Name string           // "EvalSuite.createdBy"
+	Key  func(*P) *ids.ID // what the batch is asked with; nil: there is nothing there
+	Load Batch[C, A]
+}
+
+// Of follows the edge from one parent.
+func (e *Edge[P, C, A]) Of(ctx context.Context, parent *P, args A) (C, error) {
+	var none C
+	key := e.Key(parent)
+	if key == nil {
+		return none, nil
+	}
+	return e.loader(ctx, args).Load(ctx, *key)()
+}
+
+// loader is the operation's loader for this edge with these arguments.
+func (e *Edge[P, C, A]) loader(ctx context.Context, args A) *dataloader.Loader[ids.ID, C] {
+	s := from(ctx)
+	key := e.Name
+	if b, _ := json.Marshal(args); string(b) != "{}" {
+		key += string(b)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l, ok := s.loaders[key].(*dataloader.Loader[ids.ID, C])
+	if !ok {
+		l = dataloader.NewBatchedLoader(func(ctx context.Context, keys []ids.ID) []*dataloader.Result[C] {
+			found, err := e.Load(s.org, ctx, keys, args)
+			return results(keys, found, err)
+		}, dataloader.WithWait[ids.ID, C](wait), dataloader.WithBatchCapacity[ids.ID, C](capacity))
+		s.loaders[key] = l
+	}
+	return l
+}
+
+// results puts what a batch found into the order of its keys.
+func results[C any](keys []ids.ID, found map[ids.ID]C, err error) []*dataloader.Result[C] {
+	out := make([]*dataloader.Result[C], len(keys))
+	for i, k := range keys {
+		out[i] = &dataloader.Result[C]{Data: found[k], Error: err}
+	}
+	return out
+}
+
+// set is the loaders of one operation, made as they are needed. It belongs to one organization, and so does every key.
+type set struct {
+	org     store.Org
+	mu      sync.Mutex
+	loaders map[string]any
+}
+
+type setKey struct{}
+
+// With gives an operation loaders of its own.
+func With(ctx context.Context, org store.Org) context.Context {
+	return context.WithValue(ctx, setKey{}, &set{org: org, loaders: map[string]any{}})
+}
+
+func from(ctx context.Context) *set { return ctx.Value(setKey{}).(*set) }
+
+// Org is the organization that the operation sees.
+func Org(ctx context.Context) store.Org { return from(ctx).org }
+
+// none are the arguments of an edge that takes none.
+type none = struct{}
+
+func one[P, C any](name string, key func(*P) *ids.ID, load func(store.Org, context.Context, []ids.ID) (map[ids.ID]C, error)) *Edge[P, C, none] {
+	return &Edge[P, C, none]{Name: name, Key: key, Load: func(o store.Org, ctx context.Context, keys []ids.ID, _ none) (map[ids.ID]C, error) {
+		return load(o, ctx, keys)
+	}}
+}
+
+func page[P, C any](name string, key func(*P) *ids.ID, load Batch[*models.Connection[C], models.Window]) *Edge[P, *models.Connection[C], models.Window] {
+	return &Edge[P, *models.Connection[C], models.Window]{Name: name, Key: key, Load: load}
+}
+
+// One follows an edge that takes no arguments.
+func One[P, C any](ctx context.Context, e *Edge[P, C, none], parent *P) (C, error) {
+	return e.Of(ctx, parent, none{})
+}
+
+// Many follows an edge from several parents, in one batch.
+func Many[P, C any](ctx context.Context, e *Edge[P, C, none], parents []P) ([]C, error) {
+	keys := make([]ids.ID, len(parents))
+	for i := range parents {
+		keys[i] = *e.Key(&parents[i])
+	}
+	out, errs := e.loader(ctx, none{}).LoadMany(ctx, keys)()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Page follows an edge to a list.
+func Page[P, C any](ctx context.Context, e *Edge[P, *models.Connection[C], models.Window], parent *P, args models.PageArgs) (*models.Connection[C], error) {
+	w, err := args.Window()
+	if err != nil {
+		return nil, err
+	}
+	return e.Of(ctx, parent, w)
+}

@@ -1,0 +1,64 @@
+// Package graph is the GraphQL server: the executor that both faces share, and the GraphQL face itself.
+package graph
+
+import (
+	"context"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/handler"
+	"github.com/99designs/gqlgen/graphql/handler/extension"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"skillgraph/graph/generated"
+	"skillgraph/graph/guard"
+	"skillgraph/graph/loader"
+	"skillgraph/internal/store"
+	"skillgraph/internal/viewer"
+)
+
+// maxDuration is how long an operation may run.
+const maxDuration = 10 * time.Second
+
+// Config is what a server is made of.
+type Config struct {
+	Store     *store.Store
+	Resolvers generated.ResolverRoot
+	Metrics   *Metrics
+	// Stored are the documents behind the REST routes, parsed and validated, by their text.
+	Stored map[string]*ast.QueryDocument
+	// Transport runs them.
+	Transport graphql.Transport
+}
+
+// Schema is the schema that everything is checked against.
+func Schema() *ast.Schema { return generated.NewExecutableSchema(generated.Config{}).Schema() }
+
+// SDL is the schema as it is written.
+func SDL() string { return Schema().Query.Position.Src.Input }
+
+// New makes the one executor that every operation runs on, whichever face it comes through.
+func New(cfg Config) *handler.Server {
+	srv := handler.New(generated.NewExecutableSchema(generated.Config{Resolvers: cfg.Resolvers}))
+	g := guard.New(cfg.Stored)
+	srv.SetQueryCache(g)
+	srv.SetParserTokenLimit(guard.MaxTokens)
+	srv.SetErrorPresenter(present)
+	srv.SetRecoverFunc(recovered)
+	srv.Use(g)
+	srv.Use(extension.Introspection{})
+	srv.Use(cfg.Metrics)
+	srv.AroundOperations(func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+		ctx, cancel := context.WithTimeout(ctx, maxDuration)
+		v := viewer.From(ctx)
+		respond := next(loader.With(ctx, cfg.Store.Org(v.OrgID, v.UserID)))
+		return func(ctx context.Context) *graphql.Response {
+			defer cancel()
+			return respond(ctx)
+		}
+	})
+	srv.AroundResponses(capErrors)
+	srv.AddTransport(cfg.Transport)
+	srv.AddTransport(overHTTP{})
+	return srv
+}

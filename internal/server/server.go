@@ -1,0 +1,107 @@
+// Package server puts the faces, the pages and the operator's endpoints on one HTTP handler.
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"skillgraph/graph"
+	"skillgraph/internal/errs"
+	"skillgraph/internal/store"
+	"skillgraph/internal/viewer"
+	"skillgraph/resolvers"
+	"skillgraph/rest"
+	"skillgraph/web"
+)
+
+// Config is what a server needs to know.
+type Config struct {
+	Store *store.Store
+	// CORSOrigins may read answers in a browser; "*" is everybody.
+	CORSOrigins []string
+	// MetricsElsewhere keeps /metrics off this handler.
+	MetricsElsewhere bool
+	Clock            func() time.Time // nil: the wall clock
+}
+
+// Server is an HTTP handler with its metrics.
+type Server struct {
+	http.Handler
+	Metrics http.Handler
+}
+
+// New wires everything together. It fails when a stored operation does not fit the schema.
+func New(cfg Config) (*Server, error) {
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	schema := graph.Schema()
+	routes, err := rest.Routes(schema)
+	if err != nil {
+		return nil, fmt.Errorf("rest/%w", err)
+	}
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	cfg.Store.Collect(reg)
+	executor := graph.New(graph.Config{
+		Store: cfg.Store, Resolvers: resolvers.Root{}, Metrics: graph.NewMetrics(reg),
+		Stored: rest.Stored(routes), Transport: rest.Transport{},
+	})
+	s := &Server{Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{})}
+	keys := viewer.NewKeys(cfg.Store, cfg.Clock)
+
+	r := chi.NewRouter()
+	r.Use(identify, logRequests(reg), recoverPanics, allowOrigins(cfg.CORSOrigins))
+	r.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, http.StatusOK, "ok") })
+	r.Get("/readyz", ready(cfg.Store))
+	r.Get("/schema.graphql", sdl)
+	if !cfg.MetricsElsewhere {
+		r.Handle("/metrics", s.Metrics)
+	}
+	pages := web.Handler()
+	for _, path := range []string{"/", "/playground", "/playground/", "/assets/*"} {
+		r.Handle(path, pages)
+	}
+	r.With(keys.Middleware(graph.Deny)).Handle("/graphql", executor)
+	r.Group(func(r chi.Router) {
+		r.Use(keys.Middleware(rest.WriteError))
+		rest.Mount(r, routes, schema, executor)
+	})
+	r.NotFound(func(w http.ResponseWriter, r *http.Request) {
+		rest.WriteError(w, r, errs.New(errs.NotFound, "There is nothing at %s", r.URL.Path))
+	})
+	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
+		rest.WriteError(w, r, errs.New(errs.BadMethod, "%s does not take %s", r.URL.Path, r.Method))
+	})
+	s.Handler = r
+	return s, nil
+}
+
+func ready(s *store.Store) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := s.Ready(r.Context()); err != nil {
+			writeStatus(w, http.StatusServiceUnavailable, err.Error())
+			return
+		}
+		writeStatus(w, http.StatusOK, "ready")
+	}
+}
+
+func writeStatus(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]string{"status": text})
+}
+
+func sdl(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = w.Write([]byte(graph.SDL()))
+}

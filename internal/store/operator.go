@@ -1,0 +1,146 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"skillgraph/internal/errs"
+	"skillgraph/internal/ids"
+	"skillgraph/models"
+)
+
+// What the operator of a server may do from its command line, across organizations.
+
+// Grant is a key to be made, with what it needs. Nil leaves what is there, or the default where nothing is.
+type Grant struct {
+	Org, Email, KeyName string
+	Plan                *models.Plan // default FREE
+	Role                *models.Role // default MEMBER
+	Permissions         []models.Permission
+	ExpiresAt           *time.Time
+}
+
+// Grant makes the organization, the user and the membership where they are missing, and a key. changed says, for a
+// person, what of the existing ones was changed.
+func (s *Store) Grant(ctx context.Context, g Grant) (key string, changed []string, err error) {
+	email, err := models.NormalEmail(errs.At("user"), g.Email)
+	if err != nil {
+		return "", nil, err
+	}
+	now := s.now()
+	key = models.NewKey()
+	k := models.APIKey{
+		ID: ids.New(ids.APIKey, now), Name: g.KeyName, Permissions: g.Permissions, CreatedAt: now, ExpiresAt: g.ExpiresAt,
+		Prefix: models.KeyPrefix(key), Hash: models.HashKey(key),
+	}
+	if err := k.Validate(now); err != nil {
+		return "", nil, err
+	}
+	err = s.tx(ctx, func(db bun.IDB, pg querier) (err error) {
+		o := Org{Store: s, db: db, pg: pg}
+		if o.id, changed, err = s.grantOrg(ctx, pg, g.Org, g.Plan); err != nil {
+			return err
+		}
+		if k.UserID, err = s.userByEmail(ctx, pg, email); err != nil {
+			return err
+		}
+		roleChange, err := o.grantRole(ctx, k.UserID, email, g.Role)
+		changed = append(changed, roleChange...)
+		if err != nil {
+			return err
+		}
+		k.OrgID = o.id
+		return o.insertKey(ctx, &k)
+	})
+	return key, changed, err
+}
+
+func (s *Store) grantOrg(ctx context.Context, pg querier, name string, plan *models.Plan) (ids.ID, []string, error) {
+	now := s.now()
+	org := models.Organization{ID: ids.New(ids.Organization, now), Name: name, Plan: models.PlanFree, CreatedAt: now}
+	if err := org.Validate(); err != nil {
+		return ids.ID{}, nil, errs.Within(err, "org")
+	}
+	if plan != nil {
+		org.Plan = *plan
+	}
+	made, err := exec(ctx, pg, "INSERT INTO organizations (id, name, plan, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO NOTHING", org.ID, org.Name, org.Plan, now)
+	if err != nil || made == 1 {
+		return org.ID, nil, err
+	}
+	found, err := query[models.Organization](ctx, pg, "SELECT "+columns[models.Organization]()+" FROM organizations t WHERE t.name = $1 FOR UPDATE", name)
+	if err != nil || plan == nil || found[0].Plan == *plan {
+		return found[0].ID, nil, err
+	}
+	_, err = exec(ctx, pg, "UPDATE organizations SET plan = $2 WHERE id = $1", found[0].ID, *plan)
+	return found[0].ID, []string{"plan of " + name + ": " + found[0].Plan.Wire() + " -> " + plan.Wire()}, err
+}
+
+func (o Org) grantRole(ctx context.Context, user ids.ID, email string, role *models.Role) ([]string, error) {
+	wanted := models.RoleMember
+	if role != nil {
+		wanted = *role
+	}
+	made, err := exec(ctx, o.pg, "INSERT INTO members (org_id, user_id, role, joined_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING", o.id, user, wanted, o.now())
+	if err != nil || made == 1 {
+		return nil, err
+	}
+	found, err := o.UsersByID(ctx, []ids.ID{user})
+	if err != nil {
+		return nil, err
+	}
+	is := found[user].Role()
+	if is != nil && (role == nil || *is == *role) {
+		return nil, nil
+	}
+	was := "left"
+	if is != nil {
+		was = is.Wire()
+	}
+	_, err = exec(ctx, o.pg, "UPDATE members SET role = $3, removed_at = NULL WHERE org_id = $1 AND user_id = $2", o.id, user, wanted)
+	return []string{"role of " + email + ": " + was + " -> " + wanted.Wire()}, err
+}
+
+// Organizations lists the organizations of the server by name.
+func (s *Store) Organizations(ctx context.Context) ([]*models.Organization, error) {
+	return query[models.Organization](ctx, s.pool, "SELECT "+columns[models.Organization]()+" FROM organizations t ORDER BY t.name")
+}
+
+// SetPlan changes what an organization has subscribed to.
+func (s *Store) SetPlan(ctx context.Context, org string, plan models.Plan) error {
+	n, err := exec(ctx, s.pool, "UPDATE organizations SET plan = $2 WHERE name = $1", org, plan)
+	if err == nil && n == 0 {
+		return errs.New(errs.NotFound, "there is no organization %q", org)
+	}
+	return err
+}
+
+// KeyInfo is a key with the names that a person knows.
+type KeyInfo struct {
+	models.APIKey
+	Org   string `bun:"org"`
+	Email string `bun:"email"`
+}
+
+// AllKeys lists the keys of an organization, or of all where org is "".
+func (s *Store) AllKeys(ctx context.Context, org string) ([]*KeyInfo, error) {
+	return query[KeyInfo](ctx, s.pool, "SELECT "+columns[models.APIKey]()+`, o.name AS org, u.email
+		FROM api_keys t JOIN organizations o ON o.id = t.org_id JOIN users u ON u.id = t.user_id
+		WHERE $1 = '' OR o.name = $1 ORDER BY o.name, t.id`, org)
+}
+
+// RevokeKey revokes a key of any organization, named by its id or by its shown prefix where only one has it.
+func (s *Store) RevokeKey(ctx context.Context, idOrPrefix string) (*models.APIKey, error) {
+	found, err := query[models.APIKey](ctx, s.pool, "SELECT "+columns[models.APIKey]()+" FROM api_keys t WHERE t.id::text = $1 OR t.prefix = $1", idOrPrefix)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) == 0:
+		return nil, errs.New(errs.NotFound, "there is no key %q; `skillgraph key list` shows them", idOrPrefix)
+	case len(found) > 1:
+		return nil, errs.New(errs.Conflict, "%d keys begin with %q: name one by its id", len(found), idOrPrefix)
+	}
+	return s.Org(found[0].OrgID, ids.ID{}).RevokeKey(ctx, found[0].ID)
+}

@@ -1,0 +1,146 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"skillgraph/internal/errs"
+	"skillgraph/internal/ids"
+	"skillgraph/models"
+)
+
+// order is a way to sort a list: by a column, ties broken by id, with cursors that carry both.
+type order[T any] struct {
+	name   string // in cursors, so that one of another order is refused
+	column string
+	sql    string // type of the column, for the cursor's text
+	desc   bool
+	key    func(*T) string
+	id     func(*T) ids.ID
+}
+
+// newest is the order of creation, which ids have in them.
+func newest[T any](id func(*T) ids.ID) order[T] {
+	return order[T]{name: "newest", column: "t.id", sql: "uuid", desc: true, id: id, key: func(row *T) string { return id(row).String() }}
+}
+
+func (o order[T]) cursor(row *T) models.Cursor {
+	return models.Cursor{Order: o.name, Key: o.key(row), ID: o.id(row)}
+}
+
+// listing is a list of T that hangs on a parent: every page in the graph is cut here.
+type listing[T any] struct {
+	from   string // the table, as t, with its joins
+	idCol  string // t.id where empty
+	parent string // the column that holds the parent's id; t.org_id for the lists of the organization
+	where  []string
+	args   []any
+	order  order[T]
+}
+
+// filter adds a condition; each ? stands for one argument.
+func (l *listing[T]) filter(cond string, args ...any) {
+	for _, a := range args {
+		l.args = append(l.args, a)
+		cond = strings.Replace(cond, "?", "$"+strconv.Itoa(len(l.args)+2), 1) // after org and keys
+	}
+	l.where = append(l.where, cond)
+}
+
+// pages cuts one page for each parent with one statement, and counts them all with one more if anybody asks.
+func pages[T any](ctx context.Context, o Org, l listing[T], parents []ids.ID, w models.Window) (map[ids.ID]*models.Connection[T], error) {
+	if l.idCol == "" {
+		l.idCol = "t.id"
+	}
+	count := l.counter(o, parents)
+	dir, cmp := "ASC", ">"
+	if l.order.desc {
+		dir, cmp = "DESC", "<"
+	}
+	if !w.After.ID.IsZero() {
+		if w.After.Order != l.order.name {
+			return nil, errs.At("after").Because("is a cursor of another list or order")
+		}
+		l.filter(fmt.Sprintf("(%s, %s) %s (?::text::%s, ?)", l.order.column, l.idCol, cmp, l.order.sql), w.After.Key, w.After.ID)
+	}
+	n := len(l.args) + 2
+	sort := fmt.Sprintf("%s %s, %s %s", l.order.column, dir, l.idCol, dir)
+	sql := fmt.Sprintf(`SELECT p.id AS parent_key, r.* FROM unnest($2::uuid[]) WITH ORDINALITY AS p(id, n) CROSS JOIN LATERAL (
+		SELECT %s, row_number() OVER (ORDER BY %s) AS place FROM %s WHERE t.org_id = $1 AND %s = p.id%s ORDER BY %s LIMIT $%d OFFSET $%d
+	) r ORDER BY p.n, r.place`, columns[T](), sort, l.from, l.parent, and(l.where), sort, n+1, n+2)
+	rows, err := query[child[T]](ctx, o.pg, sql, append(append([]any{o.id, parents}, l.args...), w.Limit+1, w.Offset)...)
+	if err != nil {
+		return nil, err
+	}
+	groups := map[ids.ID][]*T{}
+	for _, r := range rows {
+		groups[r.ParentKey] = append(groups[r.ParentKey], &r.Row)
+	}
+	out := make(map[ids.ID]*models.Connection[T], len(parents))
+	for _, p := range parents {
+		out[p] = models.NewConnection(w, groups[p], l.order.cursor, func(ctx context.Context) (int, error) {
+			totals, err := count(ctx)
+			return totals[p], err
+		})
+	}
+	return out, nil
+}
+
+// page is pages for a list of the organization itself.
+func page[T any](ctx context.Context, o Org, l listing[T], w models.Window) (*models.Connection[T], error) {
+	all, err := pages(ctx, o, l, []ids.ID{o.id}, w)
+	if err != nil {
+		return nil, err
+	}
+	return all[o.id], nil
+}
+
+// child is a row with the parent it was found for.
+type child[T any] struct {
+	ParentKey ids.ID `bun:"parent_key"`
+	Row       T      `bun:",inline"`
+}
+
+// counter counts the children of all parents, once, when the first of them is asked. It reads the conditions as
+// they are now, before a cursor is added to them.
+func (l listing[T]) counter(o Org, parents []ids.ID) func(context.Context) (map[ids.ID]int, error) {
+	type total struct {
+		ID ids.ID `bun:"id"`
+		N  int    `bun:"n"`
+	}
+	sql := fmt.Sprintf(`SELECT %s AS id, count(*) AS n FROM %s WHERE t.org_id = $1 AND %s = ANY($2)%s GROUP BY 1`, l.parent, l.from, l.parent, and(l.where))
+	args := append([]any{o.id, parents}, l.args...)
+	var once sync.Once
+	var totals map[ids.ID]int
+	var err error
+	return func(ctx context.Context) (map[ids.ID]int, error) {
+		once.Do(func() {
+			var rows []*total
+			rows, err = query[total](ctx, o.pg, sql, args...)
+			totals = make(map[ids.ID]int, len(rows))
+			for _, r := range rows {
+				totals[r.ID] = r.N
+			}
+		})
+		return totals, err
+	}
+}
+
+func and(conds []string) string {
+	if len(conds) == 0 {
+		return ""
+	}
+	return " AND " + strings.Join(conds, " AND ")
+}
+
+// contains makes a pattern for LIKE that matches the text anywhere, taken literally.
+func contains(s string) string {
+	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(s) + "%"
+}
+
+// timeKey is a time in a cursor.
+func timeKey(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

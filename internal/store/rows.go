@@ -1,0 +1,114 @@
+package store
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+
+	"skillgraph/internal/errs"
+	"skillgraph/internal/ids"
+)
+
+// query reads rows into structs by the names in their bun tags. It keeps one SQL text for all arguments, so that
+// the statement is prepared once a connection.
+func query[T any](ctx context.Context, pg querier, sql string, args ...any) ([]*T, error) {
+	rows, err := pg.Query(ctx, sql, append([]any{pgx.QueryExecModeCacheStatement}, args...)...)
+	if err != nil {
+		return nil, fail(ctx, err)
+	}
+	defer rows.Close()
+	layout := layoutOf(reflect.TypeFor[T]())
+	paths := make([][]int, 0, len(layout.names))
+	for _, f := range rows.FieldDescriptions() {
+		paths = append(paths, layout.paths[f.Name])
+	}
+	out, targets := []*T{}, make([]any, len(paths))
+	for rows.Next() {
+		row := new(T)
+		v := reflect.ValueOf(row).Elem()
+		for i, p := range paths {
+			targets[i] = nil // a column without a field is skipped
+			if p != nil {
+				targets[i] = v.FieldByIndex(p).Addr().Interface()
+			}
+		}
+		if err := rows.Scan(targets...); err != nil {
+			return nil, fail(ctx, err)
+		}
+		out = append(out, row)
+	}
+	return out, fail(ctx, rows.Err())
+}
+
+// queryOne reads one row, or fails with NOT_FOUND in words that say what kind of object was looked for.
+func queryOne[T any](ctx context.Context, pg querier, want ids.Kind, id ids.ID, sql string, args ...any) (*T, error) {
+	rows, err := query[T](ctx, pg, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, notFound(want, id)
+	}
+	return rows[0], nil
+}
+
+func notFound(want ids.Kind, id ids.ID) error {
+	if got := id.Kind(); got != ids.Unknown && got != want {
+		return errs.New(errs.NotFound, "%s is the id of a %s, not of a %s", id, got, want)
+	}
+	return errs.New(errs.NotFound, "There is no %s with the id %s", want, id)
+}
+
+func exec(ctx context.Context, pg querier, sql string, args ...any) (int64, error) {
+	tag, err := pg.Exec(ctx, sql, append([]any{pgx.QueryExecModeCacheStatement}, args...)...)
+	return tag.RowsAffected(), fail(ctx, err)
+}
+
+// layout is where the columns of a struct are.
+type layout struct {
+	names []string
+	paths map[string][]int
+}
+
+var layouts sync.Map // reflect.Type -> *layout
+
+func layoutOf(t reflect.Type) *layout {
+	if l, ok := layouts.Load(t); ok {
+		return l.(*layout)
+	}
+	l := &layout{paths: map[string][]int{}}
+	l.add(t, nil)
+	layouts.Store(t, l)
+	return l
+}
+
+func (l *layout) add(t reflect.Type, path []int) {
+	for i := range t.NumField() {
+		f, at := t.Field(i), append(append([]int{}, path...), i)
+		name, option, _ := strings.Cut(f.Tag.Get("bun"), ",")
+		switch {
+		case f.Anonymous && f.Name == "BaseModel":
+		case f.Anonymous || option == "inline":
+			l.add(f.Type, at)
+		case name != "":
+			l.names, l.paths[name] = append(l.names, name), at
+		}
+	}
+}
+
+// columns lists the columns of T under the alias t.
+func columns[T any]() string {
+	return "t." + strings.Join(layoutOf(reflect.TypeFor[T]()).names, ", t.")
+}
+
+// byID arranges rows for a batch of keys.
+func byID[T any](rows []*T, id func(*T) ids.ID) map[ids.ID]*T {
+	out := make(map[ids.ID]*T, len(rows))
+	for _, r := range rows {
+		out[id(r)] = r
+	}
+	return out
+}

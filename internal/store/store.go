@@ -1,0 +1,165 @@
+// Package store is the only place with SQL. Everything a tenant owns is reached through an Org,
+// which cannot be had without saying which organization; one exported verb is one transaction.
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"skillgraph/internal/ids"
+)
+
+// Store is a database.
+type Store struct {
+	pool       *pgxpool.Pool
+	db         *bun.DB
+	statements *counter
+	clock      func() time.Time
+}
+
+// Options adjust a Store; the zero value is right for a server.
+type Options struct {
+	MaxConns int32            // 0: 4 a core, at least 10
+	Clock    func() time.Time // nil: the wall clock
+}
+
+// Time limits that the database keeps for us, whatever becomes of the caller.
+var limits = map[string]string{
+	"application_name":                    "skillgraph",
+	"statement_timeout":                   "15s",
+	"lock_timeout":                        "5s",
+	"idle_in_transaction_session_timeout": "30s",
+	"standard_conforming_strings":         "on", // bun writes arguments into the text
+	"timezone":                            "UTC",
+}
+
+// Open connects to the database and makes sure that it answers.
+func Open(ctx context.Context, url string, o Options) (*Store, error) {
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("the database URL is not usable: %w", err)
+	}
+	for k, v := range limits {
+		cfg.ConnConfig.RuntimeParams[k] = v
+	}
+	// bun's texts are all different, so preparing them would only fill the cache; our own reads ask for it.
+	cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	cfg.ConnConfig.ConnectTimeout = 5 * time.Second
+	if o.MaxConns > 0 {
+		cfg.MaxConns = o.MaxConns
+	} else {
+		cfg.MaxConns = max(cfg.MaxConns, 10)
+	}
+	s := &Store{statements: &counter{}, clock: o.Clock}
+	if s.clock == nil {
+		s.clock = time.Now
+	}
+	cfg.ConnConfig.Tracer = s.statements
+	if s.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
+		return nil, err
+	}
+	if err := s.Ping(ctx); err != nil {
+		s.pool.Close()
+		return nil, err
+	}
+	s.db = bun.NewDB(stdlib.OpenDBFromPool(s.pool), pgdialect.New())
+	return s, nil
+}
+
+// Close waits for what is under way and lets go of the connections.
+func (s *Store) Close() {
+	_ = s.db.Close()
+	s.pool.Close()
+}
+
+// Ping asks the database for a sign of life.
+func (s *Store) Ping(ctx context.Context) error { return s.pool.Ping(ctx) }
+
+// now is the present in the precision that we show.
+func (s *Store) now() time.Time { return s.clock().UTC().Truncate(time.Millisecond) }
+
+// Org is a store seen from one organization, by one of its members. Every statement below it names the organization.
+type Org struct {
+	*Store
+	id    ids.ID
+	actor ids.ID // zero: the server itself
+	db    bun.IDB
+	pg    querier
+}
+
+// querier is a pool, or the connection under a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+}
+
+// Org is the way in: no organization, no rows. A zero actor is the server itself.
+func (s *Store) Org(id, actor ids.ID) Org {
+	if id.IsZero() {
+		panic("store: no organization")
+	}
+	return Org{Store: s, id: id, actor: actor, db: s.db, pg: s.pool}
+}
+
+// ID is the organization's id.
+func (o Org) ID() ids.ID { return o.id }
+
+// by is the actor as a nullable column.
+func (o Org) by() *ids.ID {
+	if o.actor.IsZero() {
+		return nil
+	}
+	return &o.actor
+}
+
+// tx runs a domain verb: all of it or nothing. bun and pgx share the one connection, so that a bun write, a bulk
+// copy and whatever else speaks pgx commit together.
+func (o Org) tx(ctx context.Context, verb func(o Org) error) error {
+	return o.Store.tx(ctx, func(db bun.IDB, pg querier) error {
+		o.db, o.pg = db, pg
+		return verb(o)
+	})
+}
+
+// inTx is tx for a verb that has something to give back.
+func inTx[T any](ctx context.Context, o Org, verb func(o Org) (T, error)) (T, error) {
+	var out T
+	err := o.tx(ctx, func(o Org) (err error) {
+		out, err = verb(o)
+		return err
+	})
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return out, nil
+}
+
+func (s *Store) tx(ctx context.Context, verb func(db bun.IDB, pg querier) error) error {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return fail(ctx, err)
+	}
+	defer func() { _ = conn.Close() }()
+	var pg *pgx.Conn
+	if err := conn.Raw(func(c any) error { pg = c.(*stdlib.Conn).Conn(); return nil }); err != nil {
+		return fail(ctx, err)
+	}
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return fail(ctx, err)
+	}
+	defer func() { _ = tx.Rollback() }() // does nothing after Commit
+	if err := verb(tx, pg); err != nil {
+		return fail(ctx, err)
+	}
+	return fail(ctx, tx.Commit())
+}

@@ -1,0 +1,11 @@
+package models
+
+// Node is anything that node(id:) finds.
+type Node interface{ IsNode() }
+
+// IsNode marks the types.
+func (*EvalSuite) IsNode()     {}
+func (*Event) IsNode()         {}
+func (*Organization) IsNode()  {}
+func (*SuiteRevision) IsNode() {}
+func (*User) IsNode()          {}

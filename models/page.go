@@ -1,0 +1,178 @@
+package models
+
+import (
+	"context"
+	"encoding/base64"
+	"strings"
+
+	"skillgraph/internal/errs"
+	"skillgraph/internal/ids"
+)
+
+const (
+	defaultPage = 20
+	maxPage     = 100
+	// maxList is how many items a list without pages shows; only our own REST documents ask for so many,
+	// those of clients are refused above maxPage before they run.
+	maxList = 1000
+)
+
+// PageArgs are the arguments that every list takes.
+type PageArgs struct {
+	First         *int
+	After         *string
+	Page, PerPage *int
+}
+
+// Window is a checked PageArgs: which part of a list to read. It is comparable, so that equal windows share a batch.
+type Window struct {
+	Limit, Offset int
+	Page          int // from 1; 0 when paged by cursor
+	After         Cursor
+}
+
+// Window checks the arguments and names the one it refuses.
+func (a PageArgs) Window() (Window, error) {
+	w := Window{Limit: defaultPage}
+	switch {
+	case a.Page != nil && a.After != nil:
+		return w, errs.At("page").Because("page and after do not go together")
+	case a.First != nil && a.PerPage != nil:
+		return w, errs.At("perPage").Because("first and perPage do not go together")
+	case a.First != nil && (*a.First < 1 || *a.First > maxList):
+		return w, errs.At("first").Because("first must be between 1 and %d", maxPage)
+	case a.PerPage != nil && (*a.PerPage < 1 || *a.PerPage > maxPage):
+		return w, errs.At("perPage").Because("must be between 1 and %d", maxPage)
+	case a.Page != nil && (*a.Page < 1 || *a.Page > 1_000_000):
+		return w, errs.At("page").Because("must be between 1 and 1000000")
+	}
+	if a.First != nil {
+		w.Limit = *a.First
+	}
+	if a.PerPage != nil {
+		w.Limit = *a.PerPage
+	}
+	if a.Page != nil {
+		w.Page, w.Offset = *a.Page, (*a.Page-1)*w.Limit
+	}
+	if a.After != nil {
+		c, ok := parseCursor(*a.After)
+		if !ok {
+			return w, errs.At("after").Because("is not a cursor of this list")
+		}
+		w.After = c
+	}
+	return w, nil
+}
+
+// Cursor is a place in an ordered list: the value the list is ordered by, and the id that breaks ties.
+type Cursor struct {
+	Order string
+	Key   string
+	ID    ids.ID
+}
+
+// String is the opaque form that clients carry around.
+func (c Cursor) String() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(c.Order + "\n" + c.ID.String() + "\n" + c.Key))
+}
+
+func parseCursor(s string) (Cursor, bool) {
+	b, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil || strings.ContainsRune(string(b), 0) {
+		return Cursor{}, false
+	}
+	parts := strings.SplitN(string(b), "\n", 3)
+	if len(parts) != 3 {
+		return Cursor{}, false
+	}
+	id, err := ids.Parse(parts[1])
+	return Cursor{Order: parts[0], Key: parts[2], ID: id}, err == nil
+}
+
+// Connection is a page of any list, in the shape of Relay's connections.
+type Connection[T any] struct {
+	Nodes    []*T
+	PageInfo *PageInfo
+	cursor   func(*T) Cursor
+}
+
+// Edge is an item of a page with its cursor.
+type Edge[T any] struct {
+	Cursor string
+	Node   *T
+}
+
+// PageInfo tells where a page lies.
+type PageInfo struct {
+	HasNextPage     bool
+	HasPreviousPage bool
+	StartCursor     *string
+	EndCursor       *string
+	Page            *int
+	PerPage         int
+	total           func(context.Context) (int, error)
+}
+
+// NewConnection makes a page from the rows that a window asked for and, where there is more, one row beyond.
+// total runs only when a client selects it.
+func NewConnection[T any](w Window, rows []*T, cursor func(*T) Cursor, total func(context.Context) (int, error)) *Connection[T] {
+	info := &PageInfo{
+		HasNextPage:     len(rows) > w.Limit,
+		HasPreviousPage: w.Offset > 0 || !w.After.ID.IsZero(),
+		PerPage:         w.Limit,
+		total:           total,
+	}
+	if w.Page > 0 {
+		info.Page = &w.Page
+	}
+	if info.HasNextPage {
+		rows = rows[:w.Limit]
+	}
+	if len(rows) > 0 {
+		first, last := cursor(rows[0]).String(), cursor(rows[len(rows)-1]).String()
+		info.StartCursor, info.EndCursor = &first, &last
+	}
+	return &Connection[T]{Nodes: rows, PageInfo: info, cursor: cursor}
+}
+
+// MapConnection shows every item of a page as something else.
+func MapConnection[T, U any](c *Connection[T], as func(*T) *U) *Connection[U] {
+	out := &Connection[U]{PageInfo: c.PageInfo, Nodes: make([]*U, len(c.Nodes))}
+	cursors := make(map[*U]Cursor, len(c.Nodes))
+	for i, n := range c.Nodes {
+		out.Nodes[i] = as(n)
+		cursors[out.Nodes[i]] = c.cursor(n)
+	}
+	out.cursor = func(n *U) Cursor { return cursors[n] }
+	return out
+}
+
+// Edges are the items with their cursors.
+func (c *Connection[T]) Edges() []*Edge[T] {
+	out := make([]*Edge[T], len(c.Nodes))
+	for i, n := range c.Nodes {
+		out[i] = &Edge[T]{Cursor: c.cursor(n).String(), Node: n}
+	}
+	return out
+}
+
+// TotalCount counts the items of all pages.
+func (c *Connection[T]) TotalCount(ctx context.Context) (int, error) { return c.PageInfo.Total(ctx) }
+
+// Total is TotalCount, where numbered pages look for it.
+func (p *PageInfo) Total(ctx context.Context) (int, error) { return p.total(ctx) }
+
+// The pages of the schema.
+type (
+	APIKeyConnection        = Connection[APIKey]
+	APIKeyEdge              = Edge[APIKey]
+	EvalSuiteConnection     = Connection[EvalSuite]
+	EvalSuiteEdge           = Edge[EvalSuite]
+	EventConnection         = Connection[Event]
+	EventEdge               = Edge[Event]
+	SuiteRevisionConnection = Connection[SuiteRevision]
+	SuiteRevisionEdge       = Edge[SuiteRevision]
+	UserConnection          = Connection[User]
+	UserEdge                = Edge[User]
+)

@@ -1,0 +1,145 @@
+package models
+
+import (
+	"bytes"
+	"database/sql/driver"
+	"encoding/json"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"skillgraph/internal/errs"
+)
+
+// timeFormat is RFC 3339 in UTC with milliseconds.
+const timeFormat = "2006-01-02T15:04:05.000Z"
+
+// MarshalTime writes the scalar Time.
+func MarshalTime(t time.Time) graphql.Marshaler {
+	return graphql.WriterFunc(func(w io.Writer) {
+		_, _ = io.WriteString(w, strconv.Quote(t.UTC().Format(timeFormat)))
+	})
+}
+
+// UnmarshalTime reads the scalar Time, with any offset. What we keep has milliseconds, as what we show.
+func UnmarshalTime(v any) (time.Time, error) {
+	s, _ := v.(string)
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil || t.Year() < 1 || t.Year() > 9999 {
+		return time.Time{}, errs.New(errs.Invalid, "must be a time in RFC 3339, such as 2026-11-15T01:02:03Z")
+	}
+	return t.UTC().Truncate(time.Millisecond), nil
+}
+
+// MarshalInt and UnmarshalInt are the scalar Int: 32 bits, and never a string or a fraction.
+func MarshalInt(i int) graphql.Marshaler { return graphql.MarshalInt(i) }
+
+// UnmarshalInt refuses what does not fit.
+func UnmarshalInt(v any) (int, error) {
+	n, err := UnmarshalInt64(v)
+	if err != nil || n != int64(int32(n)) { //nolint:gosec // that is the test
+		return 0, errs.New(errs.Invalid, "must be a whole number of at most 32 bits")
+	}
+	return int(n), nil
+}
+
+// MarshalInt64 and UnmarshalInt64 are the scalar Int64.
+func MarshalInt64(i int64) graphql.Marshaler { return graphql.MarshalInt64(i) }
+
+// UnmarshalInt64 takes an integer as literals and JSON bring it.
+func UnmarshalInt64(v any) (int64, error) {
+	switch v := v.(type) {
+	case int:
+		return int64(v), nil
+	case int64:
+		return v, nil
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n, nil
+		}
+	}
+	return 0, errs.New(errs.Invalid, "must be a whole number of at most 64 bits")
+}
+
+// maxJSONDepth bounds what a reader of the JSON has to stack up.
+const maxJSONDepth = 64
+
+// JSON is the scalar JSON: the bytes of one valid JSON value. Through REST they are those of the client.
+type JSON []byte
+
+// MarshalGQL writes the bytes.
+func (j JSON) MarshalGQL(w io.Writer) {
+	if len(j) == 0 {
+		j = JSON("null")
+	}
+	_, _ = w.Write(j)
+}
+
+// UnmarshalGQL takes raw bytes as they are and encodes what the GraphQL parser has decoded.
+func (j *JSON) UnmarshalGQL(v any) error {
+	raw, ok := v.(json.RawMessage)
+	if !ok {
+		b, err := json.Marshal(v)
+		if err != nil {
+			return errs.New(errs.Invalid, "must be a JSON value")
+		}
+		raw = b
+	}
+	if tooDeep(raw) {
+		return errs.New(errs.Invalid, "must be nested at most %d levels deep", maxJSONDepth)
+	}
+	*j = JSON(raw)
+	return nil
+}
+
+// MarshalJSON and UnmarshalJSON make JSON nest in encoding/json like json.RawMessage.
+func (j JSON) MarshalJSON() ([]byte, error) {
+	if len(j) == 0 {
+		return []byte("null"), nil
+	}
+	return j, nil
+}
+
+// UnmarshalJSON keeps the bytes.
+func (j *JSON) UnmarshalJSON(b []byte) error {
+	*j = append((*j)[:0], b...)
+	return nil
+}
+
+// Value lets database/sql send the text.
+func (j JSON) Value() (driver.Value, error) {
+	if j == nil {
+		return nil, nil
+	}
+	return string(j), nil
+}
+
+// OrNil makes an explicit null the same as no value.
+func (j JSON) OrNil() JSON {
+	if bytes.Equal(bytes.TrimSpace(j), []byte("null")) {
+		return nil
+	}
+	return j
+}
+
+func tooDeep(raw []byte) bool {
+	depth, inString := 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			if depth++; depth > maxJSONDepth {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}

@@ -1,0 +1,47 @@
+package models
+
+import (
+	"net/mail"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"skillgraph/internal/errs"
+)
+
+// checkText is the rule of every one-line label: min to max characters, none of them a control character.
+func checkText(at errs.Path, s string, minLen, maxLen int) error {
+	n := utf8.RuneCountInString(s)
+	switch {
+	case n < minLen || strings.TrimSpace(s) == "" && minLen > 0:
+		return at.Because("must not be empty")
+	case n > maxLen:
+		return at.Because("must be at most %d characters long", maxLen)
+	case strings.IndexFunc(s, unicode.IsControl) >= 0:
+		return at.Because("must not contain control characters")
+	}
+	return nil
+}
+
+// NormalEmail checks an e-mail address and gives the form that is unique on the server.
+func NormalEmail(at errs.Path, s string) (string, error) {
+	a, err := mail.ParseAddress(s)
+	if err != nil || a.Address != s || len(s) > 254 || !utf8.ValidString(s) || strings.IndexFunc(s, unicode.IsControl) >= 0 {
+		return "", at.Because("must be an e-mail address, such as someone@example.com")
+	}
+	return strings.ToLower(s), nil
+}
+
+// IsLocalPath reports whether p is a relative path that stays where it starts: no empty, `.` or `..` component
+// (a leading `./` is fine), no backslash, no control character.
+func IsLocalPath(p string) bool {
+	if strings.ContainsRune(p, '\\') || strings.IndexFunc(p, unicode.IsControl) >= 0 || !utf8.ValidString(p) {
+		return false
+	}
+	for _, c := range strings.Split(strings.TrimPrefix(p, "./"), "/") {
+		if c == "" || c == "." || c == ".." {
+			return false
+		}
+	}
+	return true
+}

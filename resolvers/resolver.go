@@ -1,0 +1,51 @@
+// Package resolvers says, a sentence a field, who asks, which verb of the store it is, and what comes back.
+// One file a noun: its queries, its mutations, its edges.
+package resolvers
+
+import (
+	"context"
+
+	"skillgraph/graph/generated"
+	"skillgraph/graph/loader"
+	"skillgraph/internal/store"
+	"skillgraph/models"
+)
+
+// Root is the root of all resolvers.
+type Root struct{}
+
+type (
+	apiKey        struct{}
+	evalSuite     struct{}
+	event         struct{}
+	mutation      struct{}
+	organization  struct{}
+	query         struct{}
+	suiteRevision struct{}
+	viewerType    struct{}
+)
+
+// The wiring that gqlgen asks for.
+func (Root) ApiKey() generated.ApiKeyResolver               { return apiKey{} } //nolint:revive // gqlgen's spelling
+func (Root) EvalSuite() generated.EvalSuiteResolver         { return evalSuite{} }
+func (Root) Event() generated.EventResolver                 { return event{} }
+func (Root) Mutation() generated.MutationResolver           { return mutation{} }
+func (Root) Organization() generated.OrganizationResolver   { return organization{} }
+func (Root) Query() generated.QueryResolver                 { return query{} }
+func (Root) SuiteRevision() generated.SuiteRevisionResolver { return suiteRevision{} }
+func (Root) Viewer() generated.ViewerResolver               { return viewerType{} }
+
+// org is the organization that the caller sees.
+func org(ctx context.Context) store.Org { return loader.Org(ctx) }
+
+func pageArgs(first *int, after *string, page, perPage *int) models.PageArgs {
+	return models.PageArgs{First: first, After: after, Page: page, PerPage: perPage}
+}
+
+// or is what a pointer points at, or a default.
+func or[T any](p *T, otherwise T) T {
+	if p == nil {
+		return otherwise
+	}
+	return *p
+}

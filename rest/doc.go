@@ -1,0 +1,18 @@
+// Package rest is the REST face: it turns HTTP requests into stored GraphQL operations and their answers back into
+// HTTP. It knows no noun. A route is a file below ops, such as
+//
+//	query GetSuite($id: ID!) @rest(method: GET, path: "/api/v1/eval-suites/{id}") {
+//	  suite(id: $id) { _etag: revision id name source_kind: sourceKind }
+//	}
+//
+// Variables are filled by name: from the path; from the request header that @header names; from the query string of a
+// GET or DELETE, or the body of a POST or PATCH. Their declared types decide what is accepted: keys are spelled
+// snake_case, enum values in lower case (or as @wire says), JSON is passed on as it came. Keys that no variable
+// declares are ignored.
+//
+// The answer is the body. @rest(unwrap:) takes a part of it, @flat shows what is inside an object in its place, and two
+// aliases become headers in place of keys: _etag is the entity tag, _truncated says that a list was cut off.
+// Errors are shown in the two documented shapes, with the status that belongs to their code.
+//
+// All documents are checked against the schema when the server starts.
+package rest

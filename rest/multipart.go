@@ -1,0 +1,158 @@
+package rest
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"os"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"skillgraph/internal/errs"
+)
+
+const (
+	maxTextPart  = 1 << 20
+	maxFileParts = 10_000
+)
+
+// isUpload: the variable is one file, taken from the part of its name.
+func isUpload(t *ast.Type) bool { return t.NamedType == "Upload" }
+
+// isFileList: the variable is a list of {path, content} and takes every file whose part no variable has the name of.
+// The part's name is the path: the file name that a part carries loses its folders on the way.
+func isFileList(schema *ast.Schema, t *ast.Type) bool {
+	if t.Elem == nil || t.Elem.NamedType == "" {
+		return false
+	}
+	def := schema.Types[t.Elem.NamedType]
+	if def == nil || def.Kind != ast.InputObject {
+		return false
+	}
+	content := def.Fields.ForName("content")
+	return content != nil && isUpload(content.Type) && def.Fields.ForName("path") != nil
+}
+
+// readForm reads a form part by part: text parts into the body, files to disk and into the variables.
+func (b binder) readForm(r *http.Request, vars map[string]any) (map[string]json.RawMessage, func(), error) {
+	form := &form{binder: b, vars: vars, body: map[string]json.RawMessage{}}
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return nil, form.done, errs.At().Because("the body is not a usable multipart form")
+	}
+	for {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			return form.body, form.done, nil
+		}
+		if err != nil {
+			return nil, form.done, b.formError(err)
+		}
+		if err := form.take(part); err != nil {
+			return nil, form.done, err
+		}
+	}
+}
+
+func (b binder) formError(err error) error {
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return b.tooLarge(err)
+	}
+	return errs.At().Because("the form is cut off or broken")
+}
+
+type form struct {
+	binder
+	vars    map[string]any
+	body    map[string]json.RawMessage
+	spooled []*os.File
+}
+
+// done removes the spooled files.
+func (f *form) done() {
+	for _, file := range f.spooled {
+		_ = file.Close()
+		_ = os.Remove(file.Name())
+	}
+}
+
+func (f *form) take(part *multipart.Part) error {
+	name := part.FormName()
+	v, rest := f.target(name)
+	switch {
+	case part.FileName() == "" && (v == nil || !v.file):
+		return f.text(name, v, part)
+	case v != nil && v.file:
+		if _, twice := f.vars[name]; twice {
+			return errs.At(name).Because("was sent twice")
+		}
+		up, err := f.spool(part)
+		f.vars[name] = up
+		return err
+	case rest != nil:
+		if len(f.spooled) >= maxFileParts {
+			return errs.New(errs.TooLarge, "A form may have %d files", maxFileParts)
+		}
+		up, err := f.spool(part)
+		list, _ := f.vars[rest.name].([]any)
+		f.vars[rest.name] = append(list, map[string]any{"path": name, "content": up})
+		return err
+	}
+	return nil // a file that nobody declared is ignored, as unknown keys are
+}
+
+// target is the variable that a part belongs to, and the one that takes all other files.
+func (f *form) target(name string) (own, rest *variable) {
+	for i := range f.route.variables {
+		v := &f.route.variables[i]
+		if v.from == fromBody && v.name == name && !v.files {
+			own = v
+		}
+		if v.files {
+			rest = v
+		}
+	}
+	return own, rest
+}
+
+// text keeps a text part as JSON: as it is where the variable is an object, else as the word it is.
+func (f *form) text(name string, v *variable, part io.Reader) error {
+	raw, err := io.ReadAll(io.LimitReader(part, maxTextPart+1))
+	if err != nil {
+		return f.formError(err)
+	}
+	switch {
+	case len(raw) > maxTextPart:
+		return errs.New(errs.TooLarge, "The part %s is too large: the limit is %d KiB", name, maxTextPart>>10)
+	case v == nil:
+	case v.typ.NamedType == "JSON" || f.schema.Types[v.typ.Name()].Kind == ast.InputObject:
+		if !json.Valid(raw) {
+			return errs.At(name).Because("must be JSON")
+		}
+		f.body[name] = raw
+	default:
+		f.body[name] = asJSON(v.typ, string(raw))
+	}
+	return nil
+}
+
+// spool streams a file part to disk: archives are too large for memory, and readers may want to seek.
+func (f *form) spool(part *multipart.Part) (graphql.Upload, error) {
+	file, err := os.CreateTemp("", "skillgraph-upload-*")
+	if err != nil {
+		return graphql.Upload{}, err
+	}
+	f.spooled = append(f.spooled, file)
+	n, err := io.Copy(file, part)
+	if err != nil {
+		return graphql.Upload{}, f.formError(err)
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return graphql.Upload{}, err
+	}
+	return graphql.Upload{File: file, Filename: part.FileName(), Size: n, ContentType: part.Header.Get("Content-Type")}, nil
+}

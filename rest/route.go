@@ -1,0 +1,147 @@
+package rest
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/parser"
+	"github.com/vektah/gqlparser/v2/validator"
+)
+
+//go:embed ops
+var ops embed.FS
+
+// Route is a stored operation and where it is mounted.
+type Route struct {
+	Name, Method, Path string
+	Query              string // the document as it stands in its file
+	Document           *ast.QueryDocument
+
+	status    int
+	maxBody   int64
+	variables []variable
+	shape     *shape
+}
+
+// Routes loads every stored operation and checks it against the schema.
+func Routes(schema *ast.Schema) ([]*Route, error) { return load(schema, ops) }
+
+func load(schema *ast.Schema, files fs.FS) ([]*Route, error) {
+	var routes []*Route
+	seen := map[string]string{}
+	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || path.Ext(name) != ".graphql" {
+			return err
+		}
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return err
+		}
+		r, err := newRoute(schema, string(text))
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		for _, key := range []string{r.Name, r.Method + " " + r.Path} {
+			if other := seen[key]; other != "" {
+				return fmt.Errorf("%s: %s is in %s already", name, key, other)
+			}
+			seen[key] = name
+		}
+		routes = append(routes, r)
+		return nil
+	})
+	return routes, err
+}
+
+func newRoute(schema *ast.Schema, text string) (*Route, error) {
+	doc, err := parser.ParseQuery(&ast.Source{Input: text})
+	if err != nil {
+		return nil, err
+	}
+	if errs := validator.ValidateWithRules(schema, doc, nil); len(errs) > 0 {
+		return nil, errs
+	}
+	if len(doc.Operations) != 1 {
+		return nil, fmt.Errorf("must hold one operation, not %d", len(doc.Operations))
+	}
+	op := doc.Operations[0]
+	at := op.Directives.ForName("rest")
+	if at == nil || op.Name == "" {
+		return nil, fmt.Errorf("the operation must have a name and @rest")
+	}
+	arg := at.ArgumentMap(nil)
+	r := &Route{Name: op.Name, Query: text, Document: doc, Method: arg["method"].(string), Path: arg["path"].(string)}
+	r.status, r.maxBody = asInt(arg["status"]), int64(asInt(arg["maxBody"]))<<10
+	if r.variables, err = declared(schema, op, r); err != nil {
+		return nil, err
+	}
+	unwrap, _ := arg["unwrap"].(string)
+	r.shape, err = newShape(doc, op.SelectionSet, unwrap)
+	return r, err
+}
+
+func asInt(v any) int {
+	n, _ := strconv.Atoi(fmt.Sprint(v))
+	return n
+}
+
+// declared reads where each variable comes from.
+func declared(schema *ast.Schema, op *ast.OperationDefinition, r *Route) ([]variable, error) {
+	inPath := map[string]bool{}
+	for _, part := range strings.Split(r.Path, "/") {
+		if strings.HasPrefix(part, "{") {
+			inPath[strings.Trim(part, "{}")] = true
+		}
+	}
+	var out []variable
+	for _, def := range op.VariableDefinitions {
+		v := variable{name: def.Variable, typ: def.Type, optional: !def.Type.NonNull || def.DefaultValue != nil, from: fromBody}
+		switch header := def.Directives.ForName("header"); {
+		case inPath[v.name]:
+			v.from = fromPath
+			delete(inPath, v.name)
+		case header != nil:
+			v.from, v.header = fromHeader, header.Arguments.ForName("name").Value.Raw
+		case r.Method == http.MethodGet || r.Method == http.MethodDelete:
+			v.from = fromQuery
+		}
+		v.file, v.files = isUpload(def.Type), isFileList(schema, def.Type)
+		out = append(out, v)
+	}
+	for name := range inPath {
+		return nil, fmt.Errorf("the path names {%s}, but the operation declares no $%s", name, name)
+	}
+	return out, nil
+}
+
+// Mount puts the routes on a router. executor is the GraphQL server that has a Transport among its transports.
+func Mount(r chi.Router, routes []*Route, schema *ast.Schema, executor http.Handler) {
+	for _, route := range routes {
+		b := binder{schema: schema, route: route}
+		r.Method(route.Method, route.Path, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			vars, done, err := b.bind(w, req)
+			defer done()
+			if err != nil {
+				WriteError(w, req, err)
+				return
+			}
+			executor.ServeHTTP(w, req.WithContext(withCall(req.Context(), call{route, vars})))
+		}))
+	}
+}
+
+// Stored are the documents of the routes by their text, for the executor's cache.
+func Stored(routes []*Route) map[string]*ast.QueryDocument {
+	out := make(map[string]*ast.QueryDocument, len(routes))
+	for _, r := range routes {
+		out[r.Query] = r.Document
+	}
+	return out
+}

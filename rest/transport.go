@@ -1,0 +1,101 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"skillgraph/internal/face"
+)
+
+// call is a stored operation to be run for a request.
+type call struct {
+	route *Route
+	vars  map[string]any
+}
+
+type callKey struct{}
+
+func withCall(ctx context.Context, c call) context.Context {
+	return face.REST(context.WithValue(ctx, callKey{}, c), c.route.Name)
+}
+
+// Transport runs stored operations on the GraphQL server it is added to.
+type Transport struct{}
+
+// Supports a request that a route has bound.
+func (Transport) Supports(r *http.Request) bool {
+	_, ok := r.Context().Value(callKey{}).(call)
+	return ok
+}
+
+// Do runs the operation and writes the answer.
+func (Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
+	ctx := r.Context()
+	c := ctx.Value(callKey{}).(call)
+	now := graphql.Now()
+	op, list := exec.CreateOperationContext(ctx, &graphql.RawParams{
+		Query: c.route.Query, OperationName: c.route.Name, Variables: c.vars, Headers: r.Header,
+		ReadTime: graphql.TraceTiming{Start: now, End: now},
+	})
+	var resp *graphql.Response
+	if list != nil {
+		resp = exec.DispatchError(graphql.WithOperationContext(ctx, op), list)
+	} else {
+		var respond graphql.ResponseHandler
+		respond, ctx = exec.DispatchOperation(ctx, op)
+		resp = respond(ctx)
+	}
+	switch {
+	case resp == nil:
+		return // the client has gone
+	case len(resp.Errors) > 0:
+		WriteError(w, r, worst(resp.Errors))
+	default:
+		c.route.write(w, r, resp.Data)
+	}
+}
+
+func (rt *Route) write(w http.ResponseWriter, r *http.Request, data []byte) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	body, meta := rt.shape.apply(data)
+	if meta.truncated {
+		h.Set("X-Truncated", "true")
+	}
+	if meta.etag != "" {
+		tag := strconv.Quote(meta.etag)
+		h.Set("ETag", tag)
+		h.Set("Cache-Control", "private, no-cache")
+		if r.Method == http.MethodGet && matches(r.Header.Values("If-None-Match"), tag) {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+	if rt.status == http.StatusNoContent {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	writeJSON(w, rt.status, body)
+}
+
+func matches(lines []string, tag string) bool {
+	for _, t := range strings.Split(strings.Join(lines, ","), ",") {
+		if t = strings.TrimSpace(t); t == "*" || strings.TrimPrefix(t, "W/") == tag {
+			return true
+		}
+	}
+	return false
+}
+
+func writeJSON(w http.ResponseWriter, status int, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(len(body)+1))
+	w.WriteHeader(status)
+	_, _ = w.Write(slices.Concat(body, []byte("\n")))
+}

@@ -1,0 +1,81 @@
+import { useEffect, useMemo, useState } from 'react';
+
+/** The API key lives in this browser tab only: never in a URL, never in localStorage. */
+const slot = 'skillgraph.key';
+
+/** Relative to the page, so that a reverse proxy may mount the server below a path. */
+const endpoint = new URL('graphql', document.baseURI).href;
+
+const whoami = '{ viewer { user { email } organization { name plan } permissions } }';
+
+export type Status =
+  | { is: 'none' }
+  | { is: 'checking' }
+  | { is: 'refused' }
+  | { is: 'unclear'; why: string }
+  | { is: 'in'; email: string; organization: string; plan: string; permissions: string[] };
+
+/** Sends one operation and gives back the parsed answer, whatever its HTTP status. */
+export type Run = (body: object) => Promise<any>;
+
+export function useSession() {
+  const [key, setKey] = useState(() => sessionStorage.getItem(slot) ?? '');
+  const [attempt, setAttempt] = useState(0);
+  const [status, setStatus] = useState<Status>({ is: 'none' });
+
+  // A new attempt makes a new function, so the same key can be tried again.
+  const run = useMemo<Run>(
+    () => async (body) => {
+      if (!key) return { errors: [{ message: 'Paste an API key at the top of the page first.' }] };
+      const response = await post(key, body);
+      // A key can also be revoked in the middle of the work.
+      if (response.status === 401 && key === sessionStorage.getItem(slot)) setStatus({ is: 'refused' });
+      return response.json();
+    },
+    [key, attempt],
+  );
+
+  useEffect(() => {
+    setStatus({ is: key ? 'checking' : 'none' });
+    if (!key) return;
+    let stale = false;
+    const settle = (next: Status) => stale || setStatus((now) => (now.is === 'refused' ? now : next));
+    run({ query: whoami }).then(
+      (answer) => settle(read(answer)),
+      (error) => settle({ is: 'unclear', why: error.message }),
+    );
+    return () => void (stale = true);
+  }, [run]);
+
+  const use = (next: string) => {
+    if (next) sessionStorage.setItem(slot, next);
+    else sessionStorage.removeItem(slot);
+    setKey(next);
+    setAttempt((n) => n + 1);
+  };
+  return { hasKey: key !== '', status, run, signIn: use, signOut: () => use('') };
+}
+
+function post(key: string, body: object) {
+  return fetch(endpoint, {
+    method: 'POST',
+    headers: {
+      Accept: 'application/graphql-response+json, application/json;q=0.9',
+      Authorization: `Bearer ${key}`,
+      'Content-Type': 'application/json',
+    },
+    body: JSON.stringify(body),
+  });
+}
+
+function read(answer: any): Status {
+  const viewer = answer?.data?.viewer;
+  if (!viewer) return { is: 'unclear', why: answer?.errors?.[0]?.message ?? 'the server did not say' };
+  return {
+    is: 'in',
+    email: viewer.user?.email ?? 'no user',
+    organization: viewer.organization?.name ?? 'no organization',
+    plan: String(viewer.organization?.plan ?? 'no plan').toLowerCase(),
+    permissions: viewer.permissions ?? [],
+  };
+}
