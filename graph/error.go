@@ -28,7 +28,11 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 	var known *errs.Error
 	switch {
 	case errors.As(err, &known):
-		return withCode(&gqlerror.Error{Message: known.Message, Path: shown.Path, Locations: shown.Locations}, known, inputPath(ctx, shown, known))
+		field, input := splitPath(ctx, shown.Path)
+		if len(known.Path) > 0 || known.Code != errs.Invalid {
+			input = known.Path
+		}
+		return withCode(&gqlerror.Error{Path: field, Locations: shown.Locations}, known, input)
 	case shown.Err == nil: // said by gqlgen or gqlparser themselves
 		if shown.Extensions == nil {
 			shown.Extensions = map[string]any{"code": errs.Invalid}
@@ -60,32 +64,26 @@ func withCode(shown *gqlerror.Error, e *errs.Error, path []string) *gqlerror.Err
 	return shown
 }
 
-// inputPath is the input field at fault: what the rule named or, where an argument could not even be read, what
-// gqlgen has as the end of the error's path, behind the field itself.
-func inputPath(ctx context.Context, shown *gqlerror.Error, e *errs.Error) []string {
-	if len(e.Path) > 0 || e.Code != errs.Invalid {
-		return e.Path
+// splitPath parts the path of an error into that of the field and, where an argument could not even be read, that of
+// the argument, which gqlgen appends.
+func splitPath(ctx context.Context, path ast.Path) (field ast.Path, input []string) {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil || len(path) <= len(fc.Path()) {
+		return path, nil
 	}
-	var field ast.Path
-	if fc := graphql.GetFieldContext(ctx); fc != nil {
-		field = fc.Path()
-	}
-	if len(shown.Path) <= len(field) {
-		return nil
-	}
-	var out []string
-	for _, step := range shown.Path[len(field):] {
+	field = fc.Path()
+	for _, step := range path[len(field):] {
 		switch step := step.(type) {
 		case ast.PathName:
-			out = append(out, string(step))
+			input = append(input, string(step))
 		case ast.PathIndex:
-			out = append(out, strconv.Itoa(int(step)))
+			input = append(input, strconv.Itoa(int(step)))
 		}
 	}
-	if len(out) > 1 && out[0] == "input" {
-		out = out[1:] // as the rules do
+	if len(input) > 1 && input[0] == "input" {
+		input = input[1:] // as the rules do
 	}
-	return out
+	return field, input
 }
 
 // recovered turns a panic into an error that is logged with its stack.

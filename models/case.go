@@ -58,9 +58,9 @@ type (
 	// BooleanAssertionCase wants an answer that satisfies an assertion.
 	BooleanAssertionCase struct {
 		CaseHead
-		Input     string
-		Assertion *CaseAssertion
-		Expected  bool
+		Input      string
+		Assertion  *CaseAssertion
+		ShouldHold bool
 	}
 	// TaskPackageCase is a task in an environment with a verifier of its own.
 	TaskPackageCase struct {
@@ -176,7 +176,7 @@ func buildCase(f *fields) EvalCase {
 	case CaseKindJSONSchema:
 		return &JSONSchemaCase{CaseHead: head, Input: f.text("input"), Schema: f.schema("schema")}
 	case CaseKindBooleanAssertion:
-		return &BooleanAssertionCase{CaseHead: head, Input: f.text("input"), Assertion: f.assertion("assertion"), Expected: f.flag("expected", true)}
+		return &BooleanAssertionCase{CaseHead: head, Input: f.text("input"), Assertion: f.assertion("assertion"), ShouldHold: f.flag("expected", true)}
 	default:
 		return &TaskPackageCase{
 			CaseHead: head, EnvironmentRef: f.location("environment_ref"), Instruction: f.optional("instruction"),

@@ -356,6 +356,45 @@ func (e *AssertionType) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireAssertionType)
 }
 
+// SuiteField: What a change of a suite may touch.
+type SuiteField string
+
+// All values of SuiteField, in the order of the schema.
+const (
+	SuiteFieldName               SuiteField = "NAME"                 // The label.
+	SuiteFieldVerifierKind       SuiteField = "VERIFIER_KIND"        // Who judges.
+	SuiteFieldSupportsNoSkill    SuiteField = "SUPPORTS_NO_SKILL"    // Whether there is a baseline.
+	SuiteFieldResourceLimitsJSON SuiteField = "RESOURCE_LIMITS_JSON" // Hints for the runner.
+	SuiteFieldCasesJSON          SuiteField = "CASES_JSON"           // The cases.
+)
+
+// AllSuiteField lists them.
+var AllSuiteField = []SuiteField{SuiteFieldName, SuiteFieldVerifierKind, SuiteFieldSupportsNoSkill, SuiteFieldResourceLimitsJSON, SuiteFieldCasesJSON}
+
+var wireSuiteField = map[SuiteField]string{
+	SuiteFieldName:               "name",
+	SuiteFieldVerifierKind:       "verifier_kind",
+	SuiteFieldSupportsNoSkill:    "supports_no_skill",
+	SuiteFieldResourceLimitsJSON: "resource_limits_json",
+	SuiteFieldCasesJSON:          "cases_json",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e SuiteField) Wire() string { return wireSuiteField[e] }
+
+// ParseSuiteField reads the REST spelling.
+func ParseSuiteField(s string) (SuiteField, bool) { return parseWire(s, wireSuiteField) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e SuiteField) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireSuiteField)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *SuiteField) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireSuiteField)
+}
+
 // SuiteOrder: The order of a list of suites.
 type SuiteOrder string
 

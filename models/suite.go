@@ -47,9 +47,9 @@ type SuiteRevision struct {
 	SuiteID ids.ID `bun:"suite_id"`
 	Number  int    `bun:"number"`
 	SuiteSettings
-	Changed     []string  `bun:"changed,array"`
-	CreatedByID *ids.ID   `bun:"created_by"`
-	CreatedAt   time.Time `bun:"created_at"`
+	Changed     []SuiteField `bun:"changed,array"`
+	CreatedByID *ids.ID      `bun:"created_by"`
+	CreatedAt   time.Time    `bun:"created_at"`
 }
 
 const maxResourceLimits = 16 << 10
@@ -155,24 +155,21 @@ func (s *SuiteSettings) take(raw JSON, newID func() string) (JSON, error) {
 	return raw, nil
 }
 
-// Changes names the fields in which two states of a suite differ, in their GraphQL spelling.
-func (s SuiteSettings) Changes(next SuiteSettings, casesChanged bool) []string {
-	changed := []string{}
-	add := func(differs bool, field string) {
+// Changes names the fields in which two states of a suite differ.
+func (s SuiteSettings) Changes(next SuiteSettings, casesChanged bool) []SuiteField {
+	changed := []SuiteField{}
+	add := func(differs bool, field SuiteField) {
 		if differs {
 			changed = append(changed, field)
 		}
 	}
-	add(s.Name != next.Name, "name")
-	add(s.VerifierKind != next.VerifierKind, "verifierKind")
-	add(s.SupportsNoSkill != next.SupportsNoSkill, "supportsNoSkill")
-	add(!bytes.Equal(s.ResourceLimitsJSON, next.ResourceLimitsJSON), "resourceLimitsJson")
-	add(casesChanged, "casesJson")
+	add(s.Name != next.Name, SuiteFieldName)
+	add(s.VerifierKind != next.VerifierKind, SuiteFieldVerifierKind)
+	add(s.SupportsNoSkill != next.SupportsNoSkill, SuiteFieldSupportsNoSkill)
+	add(!bytes.Equal(s.ResourceLimitsJSON, next.ResourceLimitsJSON), SuiteFieldResourceLimitsJSON)
+	add(casesChanged, SuiteFieldCasesJSON)
 	return changed
 }
-
-// SuiteFields are the fields a change may touch; a creation touches them all.
-var SuiteFields = []string{"name", "verifierKind", "supportsNoSkill", "resourceLimitsJson", "casesJson"}
 
 func equalPtr[T comparable](a, b *T) bool {
 	return a == b || a != nil && b != nil && *a == *b

@@ -77,12 +77,12 @@ type ComplexityRoot struct {
 	}
 
 	BooleanAssertionCase struct {
-		Assertion func(childComplexity int) int
-		CaseKind  func(childComplexity int) int
-		Expected  func(childComplexity int) int
-		ID        func(childComplexity int) int
-		Input     func(childComplexity int) int
-		Name      func(childComplexity int) int
+		Assertion  func(childComplexity int) int
+		CaseKind   func(childComplexity int) int
+		ID         func(childComplexity int) int
+		Input      func(childComplexity int) int
+		Name       func(childComplexity int) int
+		ShouldHold func(childComplexity int) int
 	}
 
 	CaseAssertion struct {
@@ -523,12 +523,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.BooleanAssertionCase.CaseKind(childComplexity), true
-	case "BooleanAssertionCase.expected":
-		if e.ComplexityRoot.BooleanAssertionCase.Expected == nil {
-			break
-		}
-
-		return e.ComplexityRoot.BooleanAssertionCase.Expected(childComplexity), true
 	case "BooleanAssertionCase.id":
 		if e.ComplexityRoot.BooleanAssertionCase.ID == nil {
 			break
@@ -547,6 +541,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.BooleanAssertionCase.Name(childComplexity), true
+	case "BooleanAssertionCase.shouldHold":
+		if e.ComplexityRoot.BooleanAssertionCase.ShouldHold == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BooleanAssertionCase.ShouldHold(childComplexity), true
 
 	case "CaseAssertion.type":
 		if e.ComplexityRoot.CaseAssertion.Type == nil {
@@ -2120,8 +2120,8 @@ type BooleanAssertionCase implements EvalCase {
   input: String!
   "What is asserted of the answer."
   assertion: CaseAssertion!
-  "Whether the assertion should hold; true when not said."
-  expected: Boolean!
+  "Whether the assertion should hold: ` + "`" + `expected` + "`" + ` in the JSON, true when not said."
+  shouldHold: Boolean!
 }
 
 "What is asserted of an answer."
@@ -2247,8 +2247,8 @@ type SuiteRevision implements Node {
   cases: [EvalCase!]! @cost(size: 100)
   "How many cases there were."
   caseCount: Int!
-  "Which fields this change touched, in their GraphQL spelling; all of them at creation."
-  changed: [String!]! @cost(size: 5)
+  "What this change touched; everything at creation."
+  changed: [SuiteField!]! @cost(size: 5)
   "Who made the change; null when the server did."
   createdBy: User
   "When it was made."
@@ -2289,6 +2289,20 @@ input SuiteFilter {
   nameContains: String
   "True: only suites that were put away; false or omitted: only the others."
   archived: Boolean
+}
+
+"What a change of a suite may touch."
+enum SuiteField {
+  "The label."
+  NAME
+  "Who judges."
+  VERIFIER_KIND
+  "Whether there is a baseline."
+  SUPPORTS_NO_SKILL
+  "Hints for the runner."
+  RESOURCE_LIMITS_JSON
+  "The cases."
+  CASES_JSON
 }
 
 "The order of a list of suites."
@@ -4164,16 +4178,16 @@ func (ec *executionContext) fieldContext_BooleanAssertionCase_assertion(_ contex
 	return fc, nil
 }
 
-func (ec *executionContext) _BooleanAssertionCase_expected(ctx context.Context, field graphql.CollectedField, obj *models.BooleanAssertionCase) (ret graphql.Marshaler) {
+func (ec *executionContext) _BooleanAssertionCase_shouldHold(ctx context.Context, field graphql.CollectedField, obj *models.BooleanAssertionCase) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_BooleanAssertionCase_expected(ctx, field)
+			return ec.fieldContext_BooleanAssertionCase_shouldHold(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Expected, nil
+			return obj.ShouldHold, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
@@ -4183,7 +4197,7 @@ func (ec *executionContext) _BooleanAssertionCase_expected(ctx context.Context, 
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_BooleanAssertionCase_expected(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_BooleanAssertionCase_shouldHold(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("BooleanAssertionCase", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
@@ -7301,15 +7315,15 @@ func (ec *executionContext) _SuiteRevision_changed(ctx context.Context, field gr
 			return obj.Changed, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
-			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []models.SuiteField) graphql.Marshaler {
+			return ec.marshalNSuiteField2ᚕskillgraphᚋmodelsᚐSuiteFieldᚄ(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
 func (ec *executionContext) fieldContext_SuiteRevision_changed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SuiteRevision", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("SuiteRevision", field, false, false, errors.New("field of type SuiteField does not have child fields"))
 }
 
 func (ec *executionContext) _SuiteRevision_createdBy(ctx context.Context, field graphql.CollectedField, obj *models.SuiteRevision) (ret graphql.Marshaler) {
@@ -10260,8 +10274,8 @@ func (ec *executionContext) _BooleanAssertionCase(ctx context.Context, sel ast.S
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "expected":
-			out.Values[i] = ec._BooleanAssertionCase_expected(ctx, field, obj)
+		case "shouldHold":
+			out.Values[i] = ec._BooleanAssertionCase_shouldHold(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -13751,6 +13765,46 @@ func (ec *executionContext) marshalNString2ᚕstringᚄ(ctx context.Context, sel
 	for i := range v {
 		ret[i] = ec.marshalNString2string(ctx, sel, v[i])
 	}
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNSuiteField2skillgraphᚋmodelsᚐSuiteField(ctx context.Context, v any) (models.SuiteField, error) {
+	var res models.SuiteField
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSuiteField2skillgraphᚋmodelsᚐSuiteField(ctx context.Context, sel ast.SelectionSet, v models.SuiteField) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) unmarshalNSuiteField2ᚕskillgraphᚋmodelsᚐSuiteFieldᚄ(ctx context.Context, v any) ([]models.SuiteField, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]models.SuiteField, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNSuiteField2skillgraphᚋmodelsᚐSuiteField(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNSuiteField2ᚕskillgraphᚋmodelsᚐSuiteFieldᚄ(ctx context.Context, sel ast.SelectionSet, v []models.SuiteField) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSuiteField2skillgraphᚋmodelsᚐSuiteField(ctx, sel, v[i])
+	})
 
 	for _, e := range ret {
 		if e == graphql.Null {

@@ -43,7 +43,7 @@ const (
 var kindNames = [...]string{
 	Unknown:       "unknown",
 	Organization:  "organization",
-	User:          "user",
+	User:          "member",
 	APIKey:        "API key",
 	Event:         "event",
 	Suite:         "eval suite",
@@ -58,6 +58,14 @@ func (k Kind) String() string {
 		return kindNames[Unknown]
 	}
 	return kindNames[k]
+}
+
+// Noun is the kind with its article.
+func (k Kind) Noun() string {
+	if strings.ContainsAny(k.String()[:1], "AEIOUaeiou") {
+		return "an " + k.String()
+	}
+	return "a " + k.String()
 }
 
 // New makes an ID for an object of the given kind that comes to be now.

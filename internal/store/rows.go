@@ -57,7 +57,7 @@ func queryOne[T any](ctx context.Context, pg querier, want ids.Kind, id ids.ID, 
 
 func notFound(want ids.Kind, id ids.ID) error {
 	if got := id.Kind(); got != ids.Unknown && got != want {
-		return errs.New(errs.NotFound, "%s is the id of a %s, not of a %s", id, got, want)
+		return errs.New(errs.NotFound, "%s is the id of %s, not of %s", id, got.Noun(), want.Noun())
 	}
 	return errs.New(errs.NotFound, "There is no %s with the id %s", want, id)
 }

@@ -85,7 +85,7 @@ func (o Org) CreateSuite(ctx context.Context, in models.CreateSuiteInput) (*mode
 		if _, err := o.db.NewInsert().Model(s).Exec(ctx); err != nil {
 			return nil, err
 		}
-		if err := o.revise(ctx, s, cases, models.SuiteFields); err != nil {
+		if err := o.revise(ctx, s, cases, models.AllSuiteField); err != nil {
 			return nil, err
 		}
 		return s, o.event(ctx, "suite.created", s.ID, map[string]any{"name": s.Name, "case_count": s.CaseCount})
@@ -124,7 +124,7 @@ func (o Org) UpdateSuite(ctx context.Context, id ids.ID, in models.UpdateSuiteIn
 	})
 }
 
-func (o Org) saveSuite(ctx context.Context, s *models.EvalSuite, cases models.JSON, changed []string) error {
+func (o Org) saveSuite(ctx context.Context, s *models.EvalSuite, cases models.JSON, changed []models.SuiteField) error {
 	if _, err := o.db.NewUpdate().Model(s).WherePK().Exec(ctx); err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (o Org) saveSuite(ctx context.Context, s *models.EvalSuite, cases models.JS
 }
 
 // revise writes the present state of a suite into its history.
-func (o Org) revise(ctx context.Context, s *models.EvalSuite, cases models.JSON, changed []string) error {
+func (o Org) revise(ctx context.Context, s *models.EvalSuite, cases models.JSON, changed []models.SuiteField) error {
 	type row struct {
 		models.SuiteRevision
 		Cases models.JSON `bun:"cases"`

@@ -1,0 +1,139 @@
+// Package apitest runs the whole server on a database of the test's own and speaks the protocol to it.
+package apitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"skillgraph/internal/dbtest"
+	"skillgraph/internal/ids"
+	"skillgraph/internal/server"
+	"skillgraph/internal/store"
+	"skillgraph/models"
+)
+
+// Server is a running server with people to ask it.
+type Server struct {
+	URL      string
+	Store    *store.Store
+	Database string                    // its URL
+	Keys     map[string]string         // API keys by who holds them
+	Viewers  map[string]*models.Viewer // and who they stand for
+	Orgs     map[string]ids.ID         // organizations by name
+}
+
+// people are in every test: one of each role in acme, which is on the team plan, the owners of an organization on the
+// free plan and of one that is nobody's business, and a key that may do exactly one thing.
+var people = []struct {
+	name, org string
+	plan      models.Plan
+	role      models.Role
+	can       []models.Permission
+}{
+	{"owner", "acme", models.PlanTeam, models.RoleOwner, nil},
+	{"admin", "acme", models.PlanTeam, models.RoleAdmin, nil},
+	{"member", "acme", models.PlanTeam, models.RoleMember, nil},
+	{"viewer", "acme", models.PlanTeam, models.RoleViewer, nil},
+	{"installer", "acme", models.PlanTeam, models.RoleMember, []models.Permission{models.PermissionRegistryInstall}},
+	{"free", "small", models.PlanFree, models.RoleOwner, nil},
+	{"stranger", "other", models.PlanEnterprise, models.RoleOwner, nil},
+}
+
+// New starts a server.
+func New(t testing.TB) *Server {
+	t.Helper()
+	url := dbtest.Database(t)
+	return Open(t, url, dbtest.Open(t, url, store.Options{MaxConns: 10}))
+}
+
+// Open starts a server on a store.
+func Open(t testing.TB, url string, db *store.Store) *Server {
+	t.Helper()
+	srv, err := server.New(server.Config{Store: db})
+	require.NoError(t, err)
+	web := httptest.NewServer(srv)
+	t.Cleanup(web.Close)
+	s := &Server{URL: web.URL, Store: db, Database: url, Keys: map[string]string{}, Viewers: map[string]*models.Viewer{}, Orgs: map[string]ids.ID{}}
+	for _, p := range people {
+		s.Keys[p.name], s.Viewers[p.name] = dbtest.Key(t, db, p.org, p.name+"@example.com", p.plan, p.role, p.can...)
+		s.Orgs[p.org] = s.Viewers[p.name].OrgID
+	}
+	return s
+}
+
+// Org is acme, seen by its owner.
+func (s *Server) Org() store.Org {
+	v := s.Viewers["owner"]
+	return s.Store.Org(v.OrgID, v.UserID)
+}
+
+// Response is an answer that was read to its end.
+type Response struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Do sends a request with somebody's key ("" sends none).
+func (s *Server) Do(t testing.TB, who, method, path string, header http.Header, body []byte) Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, bytes.NewReader(body))
+	require.NoError(t, err)
+	for k, v := range header {
+		req.Header[k] = v
+	}
+	if key := s.Keys[who]; key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	if len(body) > 0 && req.Header.Get("Content-Type") == "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer func() { _ = res.Body.Close() }()
+	b, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	return Response{Status: res.StatusCode, Header: res.Header, Body: b}
+}
+
+// GraphQL runs an operation.
+func (s *Server) GraphQL(t testing.TB, who, query string, variables map[string]any) Response {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"query": query, "variables": variables})
+	require.NoError(t, err)
+	return s.Do(t, who, http.MethodPost, "/graphql", nil, body)
+}
+
+// Query runs an operation that must succeed and returns its data.
+func (s *Server) Query(t testing.TB, who, query string, variables map[string]any) map[string]any {
+	t.Helper()
+	res := s.GraphQL(t, who, query, variables)
+	var out struct {
+		Data   map[string]any
+		Errors []any
+	}
+	require.NoError(t, json.Unmarshal(res.Body, &out), string(res.Body))
+	require.Empty(t, out.Errors, string(res.Body))
+	return out.Data
+}
+
+// REST sends JSON and returns the answer.
+func (s *Server) REST(t testing.TB, who, method, path, body string) Response {
+	t.Helper()
+	return s.Do(t, who, method, path, nil, []byte(strings.TrimSpace(body)))
+}
+
+// JSON decodes the answer.
+func (r Response) JSON(t testing.TB) map[string]any {
+	t.Helper()
+	var out map[string]any
+	require.NoError(t, json.Unmarshal(r.Body, &out), string(r.Body))
+	return out
+}

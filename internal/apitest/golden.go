@@ -1,0 +1,169 @@
+package apitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
+)
+
+// Golden runs every scenario in testdata/*.txtar: requests and their exact answers, one after the other.
+//
+//	-- request --
+//	POST /api/v1/eval-suites
+//	Key: member
+//
+//	{"name": "…"}
+//	-- response 201 --
+//	{"suite": {"id": "<id:1>"}}
+//
+// A section graphql holds an operation in place of a request (a line "# key: member" chooses who asks), and a section
+// variables its variables. Ids are numbered in the order in which they appear; <id:1> in a request is that id again.
+// <owner> and the other people are users' ids, <owner:key> their keys' ids, <org:acme> an organization's. Times are <time>. Without a Key, the owner asks; "Key: none" sends none. UPDATE=1 rewrites the answers.
+func Golden(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			runScenario(t, file)
+		})
+	}
+}
+
+func runScenario(t *testing.T, file string) {
+	archive, err := txtar.ParseFile(file)
+	require.NoError(t, err)
+	s := &scenario{server: New(t), names: map[string]string{}, ids: map[string]string{}}
+	for name, v := range s.server.Viewers {
+		s.know("<"+name+">", v.UserID.String())
+		s.know("<"+name+":key>", v.KeyID.String())
+	}
+	for name, id := range s.server.Orgs {
+		s.know("<org:"+name+">", id.String())
+	}
+	update := os.Getenv("UPDATE") != ""
+	for i := 0; i < len(archive.Files); i++ {
+		var vars []byte
+		ask := archive.Files[i]
+		if i+1 < len(archive.Files) && archive.Files[i+1].Name == "variables" {
+			i++
+			vars = archive.Files[i].Data
+		}
+		got := s.ask(t, ask, vars)
+		i++
+		require.Less(t, i, len(archive.Files), "%s: a request without a response", file)
+		want := &archive.Files[i]
+		require.True(t, strings.HasPrefix(want.Name, "response"), "%s: %s where a response belongs", file, want.Name)
+		name, body := fmt.Sprintf("response %d", got.Status), s.show(got)
+		if update {
+			want.Name, want.Data = name, []byte(body)
+			continue
+		}
+		require.Equal(t, want.Name+"\n"+strings.TrimRight(string(want.Data), "\n"), name+"\n"+strings.TrimRight(body, "\n"), "%s after\n%s", file, ask.Data)
+	}
+	if update {
+		require.NoError(t, os.WriteFile(file, txtar.Format(archive), 0o600))
+	}
+}
+
+type scenario struct {
+	server *Server
+	names  map[string]string // id -> its name in the file
+	ids    map[string]string // and back
+	count  int
+}
+
+func (s *scenario) know(name, id string) { s.names[id], s.ids[name] = name, id }
+
+var keyLine = regexp.MustCompile(`(?m)^# key: (\w+)$`)
+
+func (s *scenario) ask(t *testing.T, f txtar.File, vars []byte) Response {
+	text := s.fill(string(f.Data))
+	if f.Name == "graphql" {
+		who := "owner"
+		if m := keyLine.FindStringSubmatch(text); m != nil {
+			who = m[1]
+		}
+		body := map[string]any{"query": text}
+		if vars != nil {
+			body["variables"] = json.RawMessage(s.fill(string(vars)))
+		}
+		raw, err := json.Marshal(body)
+		require.NoError(t, err)
+		return s.server.Do(t, who, http.MethodPost, "/graphql", nil, raw)
+	}
+	require.Equal(t, "request", f.Name)
+	head, body, _ := strings.Cut(text, "\n\n")
+	lines := strings.Split(strings.TrimSpace(head), "\n")
+	method, path, _ := strings.Cut(lines[0], " ")
+	who, header := "owner", http.Header{}
+	for _, line := range lines[1:] {
+		name, value, _ := strings.Cut(line, ": ")
+		if name == "Key" {
+			who = value
+		} else {
+			header.Add(name, value)
+		}
+	}
+	return s.server.Do(t, who, method, path, header, []byte(strings.TrimSpace(body)))
+}
+
+// fill puts the ids back that an earlier answer showed.
+func (s *scenario) fill(text string) string {
+	for name, id := range s.ids {
+		text = strings.ReplaceAll(text, name, id)
+	}
+	return text
+}
+
+var (
+	anyUUID   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	anyTime   = regexp.MustCompile(`"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"`)
+	anyCursor = regexp.MustCompile(`("(?:cursor|startCursor|endCursor)": )"[^"]+"`)
+	anyKey    = regexp.MustCompile(`sg_live_[A-Za-z0-9]+`)
+)
+
+// shown are the headers that are part of the contract.
+var shown = []string{"Allow", "ETag", "Retry-After", "WWW-Authenticate", "X-Truncated"}
+
+// show is an answer as it stands in a file.
+func (s *scenario) show(r Response) string {
+	var b strings.Builder
+	for _, name := range shown {
+		if v := r.Header.Get(name); v != "" {
+			fmt.Fprintf(&b, "%s: %s\n", name, v)
+		}
+	}
+	if b.Len() > 0 && len(r.Body) > 0 {
+		b.WriteByte('\n')
+	}
+	var indented bytes.Buffer
+	if json.Indent(&indented, r.Body, "", "  ") == nil {
+		b.Write(bytes.TrimSpace(indented.Bytes()))
+	} else {
+		b.Write(r.Body)
+	}
+	text := anyUUID.ReplaceAllStringFunc(b.String(), func(id string) string {
+		if s.names[id] == "" {
+			s.count++
+			s.know("<id:"+strconv.Itoa(s.count)+">", id)
+		}
+		return s.names[id]
+	})
+	text = anyTime.ReplaceAllString(text, `"<time>"`)
+	text = anyCursor.ReplaceAllString(text, `$1"<cursor>"`)
+	text = anyKey.ReplaceAllString(text, "<key>")
+	text = strings.ReplaceAll(text, r.Header.Get("X-Request-Id"), "<request>")
+	return strings.TrimSuffix(text, "\n") + "\n"
+}
