@@ -15,7 +15,7 @@ run: build ## Build and start the server with its own PostgreSQL and demo data; 
 	@exec ./$(BIN) serve
 
 build: web ## Build bin/skillgraph, with the web pages where npm is there
-	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(BIN) ./cmd/skillgraph
+	go build -ldflags '-X main.version=$(VERSION)' -o $(BIN) ./cmd/skillgraph
 
 ifeq ($(shell command -v npm),)
 web:
@@ -47,7 +47,7 @@ lint: ## Run the linters
 $(WITHPG): $(shell find internal/dbtest internal/postgres -name '*.go')
 	@go build -o $@ ./internal/dbtest/withpg
 
-test: check/generate lint test/go test/web ## Everything: generated code, linters, Go tests, the built server in a browser
+test: check/generate lint web test/go test/web ## Everything: generated code, linters, Go tests, the built server in a browser
 
 test/go: $(WITHPG) ## The Go tests, with the race detector, against a PostgreSQL of their own
 	$(WITHPG) go test -race ./...

@@ -37,6 +37,9 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 		if len(shown.Path) > 1 && shown.Path[0] == ast.PathName("variable") { // not where the answer has it, but the input
 			return withCode(&gqlerror.Error{}, errs.New(errs.Invalid, "%s", shown.Message), steps(shown.Path[1:]))
 		}
+		if shown.Message == "operation  not found" { // gqlgen's words for no name
+			shown.Message = "The document has several operations: say in operationName which one to run"
+		}
 		if shown.Extensions == nil {
 			shown.Extensions = map[string]any{"code": errs.Invalid}
 		}

@@ -1,3 +1,6 @@
+-- A migration may take longer than a request may.
+SET LOCAL statement_timeout = 0;
+
 -- Identity. These tables are small and shared; everything below them is keyed by (org_id, id), with composite
 -- foreign keys, so that the database itself refuses a link across organizations and every tenant's rows can be
 -- moved to a machine of their own by org_id.

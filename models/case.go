@@ -157,11 +157,29 @@ func parseCase(at errs.Path, raw json.RawMessage, verifier VerifierKind) (EvalCa
 	if f.err != nil {
 		return nil, f.err
 	}
-	if kind := c.head().CaseKind; !slices.Contains(allowedKinds[verifier], kind) {
-		return nil, at.At("case_kind").Because("%s is not allowed with verifier_kind %s, which takes %s",
-			kind.Wire(), verifier.Wire(), wireList(allowedKinds[verifier], wireCaseKind))
+	return c, verifier.takes(at, c)
+}
+
+// takes refuses a case of a kind that the verifier cannot judge.
+func (e VerifierKind) takes(at errs.Path, c EvalCase) error {
+	if kind := c.head().CaseKind; !slices.Contains(allowedKinds[e], kind) {
+		return at.At("case_kind").Because("%s is not allowed with verifier_kind %s, which takes %s", kind.Wire(), e.Wire(), wireList(allowedKinds[e], wireCaseKind))
 	}
-	return c, nil
+	return nil
+}
+
+// checkKinds refuses saved cases that another verifier cannot judge.
+func checkKinds(raw JSON, verifier VerifierKind) error {
+	cases, err := ReadCases(raw)
+	if err != nil {
+		return err
+	}
+	for i, c := range cases {
+		if err := verifier.takes(errs.At("casesJson", i), c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func buildCase(f *fields) EvalCase {

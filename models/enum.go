@@ -36,3 +36,12 @@ func parseWire[E ~string](s string, wire map[E]string) (E, bool) {
 	}
 	return "", false
 }
+
+// WireOf spells values the REST way.
+func WireOf[E interface{ Wire() string }](values []E) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = v.Wire()
+	}
+	return out
+}

@@ -402,7 +402,7 @@ type SuiteOrder string
 const (
 	SuiteOrderCreatedAt SuiteOrder = "CREATED_AT" // Newest first.
 	SuiteOrderUpdatedAt SuiteOrder = "UPDATED_AT" // Last changed first.
-	SuiteOrderName      SuiteOrder = "NAME"       // By name, A to Z.
+	SuiteOrderName      SuiteOrder = "NAME"       // By name; capitals come before small letters.
 )
 
 // AllSuiteOrder lists them.

@@ -35,6 +35,15 @@ func (v *Viewer) MayGive(r Role) error {
 	return nil
 }
 
+// MayChange refuses to touch somebody, or a key, that may do more than the caller's own key: giving and taking away follow the
+// same rule. Everybody may change themselves.
+func (v *Viewer) MayChange(owner *User, has []Permission) error {
+	if owner.ID != v.UserID && !Covers(v.Permissions, has) {
+		return errs.New(errs.Forbidden, "You may not change what %s has: it may do more than this key", owner.Email)
+	}
+	return nil
+}
+
 // Validate refuses a key that may do more than the caller's own.
 func (in CreateAPIKeyInput) Validate(caller *Viewer, owner *User) error {
 	wanted := owner.Standing.Permissions()
@@ -143,6 +152,14 @@ func (k APIKey) Validate(now time.Time) error {
 		return errs.At("expiresAt").Because("must be in the future")
 	}
 	return nil
+}
+
+// Effective is what the key may do besides reading.
+func (k *APIKey) Effective(owner *User) []Permission {
+	if k.Permissions != nil {
+		return k.Permissions
+	}
+	return owner.Standing.Permissions()
 }
 
 // Apply makes the change, or names the field that may not change so.

@@ -133,7 +133,7 @@ type SuiteFilter struct {
 	VerifierKind graphql.Omittable[*VerifierKind] `json:"verifierKind,omitempty"`
 	// Only suites that can, or cannot, be run.
 	Runnable graphql.Omittable[*bool] `json:"runnable,omitempty"`
-	// Only suites whose name contains this text, whatever the case; 1 to 200 characters.
+	// Only suites whose name contains this text, whatever the case of its letters A to Z; 1 to 200 characters.
 	NameContains graphql.Omittable[*string] `json:"nameContains,omitempty"`
 	// True: only suites that were put away; false or omitted: only the others.
 	Archived graphql.Omittable[*bool] `json:"archived,omitempty"`

@@ -139,10 +139,13 @@ func (in UpdateSuiteInput) Apply(s *EvalSuite, cases JSON, newID func() string) 
 		return next, nil, err
 	}
 	if raw, set := in.CasesJSON.ValueOK(); set {
-		cases = raw
+		raw, err := next.take(raw, newID)
+		return next, raw, err
 	}
-	raw, err := next.take(cases, newID)
-	return next, raw, err
+	if next.VerifierKind == s.VerifierKind {
+		return next, cases, nil // they were checked when they were saved, by the rules of then
+	}
+	return next, cases, checkKinds(cases, next.VerifierKind)
 }
 
 // take checks cases for these settings, and remembers how many and of what kind they are.

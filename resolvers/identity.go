@@ -33,6 +33,9 @@ func (mutation) CreateAPIKey(ctx context.Context, in models.CreateAPIKeyInput) (
 }
 
 func (mutation) UpdateAPIKey(ctx context.Context, id ids.ID, in models.UpdateAPIKeyInput) (*models.UpdateAPIKeyPayload, error) {
+	if err := mayChangeKey(ctx, id); err != nil {
+		return nil, err
+	}
 	k, err := org(ctx).UpdateKey(ctx, id, in)
 	if err != nil {
 		return nil, err
@@ -41,11 +44,26 @@ func (mutation) UpdateAPIKey(ctx context.Context, id ids.ID, in models.UpdateAPI
 }
 
 func (mutation) RevokeAPIKey(ctx context.Context, id ids.ID) (*models.RevokeAPIKeyPayload, error) {
+	if err := mayChangeKey(ctx, id); err != nil {
+		return nil, err
+	}
 	k, err := org(ctx).RevokeKey(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	return &models.RevokeAPIKeyPayload{APIKey: k}, nil
+}
+
+func mayChangeKey(ctx context.Context, id ids.ID) error {
+	k, err := org(ctx).Key(ctx, id)
+	if err != nil {
+		return err
+	}
+	owners, err := org(ctx).UsersByID(ctx, []ids.ID{k.UserID})
+	if err != nil {
+		return err
+	}
+	return viewer.From(ctx).MayChange(owners[k.UserID], k.Effective(owners[k.UserID]))
 }
 
 func (mutation) AddMember(ctx context.Context, in models.AddMemberInput) (*models.AddMemberPayload, error) {
@@ -55,6 +73,15 @@ func (mutation) AddMember(ctx context.Context, in models.AddMemberInput) (*model
 	}
 	if err := viewer.From(ctx).MayGive(in.Role); err != nil {
 		return nil, err
+	}
+	there, err := org(ctx).MemberByEmail(ctx, email)
+	if err != nil {
+		return nil, err
+	}
+	if there != nil {
+		if err := viewer.From(ctx).MayChange(there, there.Standing.Permissions()); err != nil {
+			return nil, err
+		}
 	}
 	u, err := org(ctx).AddMember(ctx, email, in.Role)
 	if err != nil {
@@ -67,6 +94,9 @@ func (mutation) ChangeMemberRole(ctx context.Context, userID ids.ID, role models
 	if err := viewer.From(ctx).MayGive(role); err != nil {
 		return nil, err
 	}
+	if err := mayChangeMember(ctx, userID); err != nil {
+		return nil, err
+	}
 	u, err := org(ctx).ChangeMemberRole(ctx, userID, role)
 	if err != nil {
 		return nil, err
@@ -75,11 +105,22 @@ func (mutation) ChangeMemberRole(ctx context.Context, userID ids.ID, role models
 }
 
 func (mutation) RemoveMember(ctx context.Context, userID ids.ID) (*models.RemoveMemberPayload, error) {
+	if err := mayChangeMember(ctx, userID); err != nil {
+		return nil, err
+	}
 	u, err := org(ctx).RemoveMember(ctx, userID)
 	if err != nil {
 		return nil, err
 	}
 	return &models.RemoveMemberPayload{User: u}, nil
+}
+
+func mayChangeMember(ctx context.Context, id ids.ID) error {
+	u, err := org(ctx).Member(ctx, id)
+	if err != nil {
+		return err
+	}
+	return viewer.From(ctx).MayChange(u, u.Standing.Permissions())
 }
 
 func (viewerType) User(ctx context.Context, v *models.Viewer) (*models.User, error) {

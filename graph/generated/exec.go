@@ -1920,7 +1920,7 @@ type Event implements Node {
   object: Node
   "Who did it; null when the server did, or its operator."
   actor: User
-  "A few details, depending on ` + "`" + `kind` + "`" + `."
+  "A few details, depending on ` + "`" + `kind` + "`" + `, spelled as in REST."
   data: JSON!
   "When it happened."
   createdAt: Time!
@@ -2285,7 +2285,7 @@ input SuiteFilter {
   verifierKind: VerifierKind
   "Only suites that can, or cannot, be run."
   runnable: Boolean
-  "Only suites whose name contains this text, whatever the case; 1 to 200 characters."
+  "Only suites whose name contains this text, whatever the case of its letters A to Z; 1 to 200 characters."
   nameContains: String
   "True: only suites that were put away; false or omitted: only the others."
   archived: Boolean
@@ -2311,7 +2311,7 @@ enum SuiteOrder {
   CREATED_AT
   "Last changed first."
   UPDATED_AT
-  "By name, A to Z."
+  "By name; capitals come before small letters."
   NAME
 }
 

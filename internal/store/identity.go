@@ -78,6 +78,15 @@ func (o Org) Member(ctx context.Context, id ids.ID) (*models.User, error) {
 	return nil, notFound(ids.User, id)
 }
 
+// MemberByEmail is the present member with an address, or nil.
+func (o Org) MemberByEmail(ctx context.Context, email string) (*models.User, error) {
+	found, err := query[models.User](ctx, o.pg, "SELECT "+userColumns+" FROM "+userTables+" WHERE t.org_id = $1 AND u.email = $2 AND t.removed_at IS NULL", o.id, email)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return found[0], nil
+}
+
 // ChangeMemberRole changes what a member may do.
 func (o Org) ChangeMemberRole(ctx context.Context, id ids.ID, role models.Role) (*models.User, error) {
 	return o.memberTx(ctx, func(o Org) (*models.User, error) {

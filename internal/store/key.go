@@ -49,6 +49,9 @@ func (o Org) CreateKey(ctx context.Context, k models.APIKey) (*models.APIKey, st
 	now := o.now()
 	k.OrgID, k.ID, k.CreatedAt = o.id, ids.New(ids.APIKey, now), now
 	k.Prefix, k.Hash = models.KeyPrefix(key), models.HashKey(key)
+	if k.Permissions != nil {
+		k.Permissions = models.InOrder(k.Permissions)
+	}
 	if err := k.Validate(now); err != nil {
 		return nil, "", err
 	}
@@ -74,12 +77,16 @@ func (o Org) insertKey(ctx context.Context, k *models.APIKey) error {
 // UpdateKey changes a key's name or expiry.
 func (o Org) UpdateKey(ctx context.Context, id ids.ID, in models.UpdateAPIKeyInput) (*models.APIKey, error) {
 	return inTx(ctx, o, func(o Org) (*models.APIKey, error) {
-		k, err := o.key(ctx, id)
+		k, err := o.key(ctx, id, " FOR UPDATE")
 		if err != nil {
 			return nil, err
 		}
+		was := *k
 		if err := in.Apply(k, o.now()); err != nil {
 			return nil, err
+		}
+		if k.Name == was.Name && k.ExpiresAt == was.ExpiresAt {
+			return k, nil
 		}
 		if _, err := exec(ctx, o.pg, "UPDATE api_keys SET name = $3, expires_at = $4 WHERE org_id = $1 AND id = $2", o.id, id, k.Name, k.ExpiresAt); err != nil {
 			return nil, err
@@ -91,7 +98,7 @@ func (o Org) UpdateKey(ctx context.Context, id ids.ID, in models.UpdateAPIKeyInp
 // RevokeKey ends a key for good; once more changes nothing.
 func (o Org) RevokeKey(ctx context.Context, id ids.ID) (*models.APIKey, error) {
 	return inTx(ctx, o, func(o Org) (*models.APIKey, error) {
-		k, err := o.key(ctx, id)
+		k, err := o.key(ctx, id, " FOR UPDATE")
 		if err != nil || k.RevokedAt != nil {
 			return k, err
 		}
@@ -104,9 +111,11 @@ func (o Org) RevokeKey(ctx context.Context, id ids.ID) (*models.APIKey, error) {
 	})
 }
 
-// key reads a key and holds on to it until the transaction ends.
-func (o Org) key(ctx context.Context, id ids.ID) (*models.APIKey, error) {
-	return queryOne[models.APIKey](ctx, o.pg, ids.APIKey, id, "SELECT "+columns[models.APIKey]()+" FROM api_keys t WHERE t.org_id = $1 AND t.id = $2 FOR UPDATE", o.id, id)
+// Key is the record of one key.
+func (o Org) Key(ctx context.Context, id ids.ID) (*models.APIKey, error) { return o.key(ctx, id, "") }
+
+func (o Org) key(ctx context.Context, id ids.ID, lock string) (*models.APIKey, error) {
+	return queryOne[models.APIKey](ctx, o.pg, ids.APIKey, id, "SELECT "+columns[models.APIKey]()+" FROM api_keys t WHERE t.org_id = $1 AND t.id = $2"+lock, o.id, id)
 }
 
 // KeysByID is the batch for every edge to a key.

@@ -28,6 +28,9 @@ func TestViewer(t *testing.T) {
 		require.EqualError(t, err, "This API key is not valid: it is unknown, expired or revoked")
 		requireCode(t, errs.Unauthenticated, err)
 	}
+	dbtest.Exec(t, w.url, "UPDATE members SET removed_at = now() WHERE user_id = $1", v.UserID)
+	_, err = w.Viewer(t.Context(), key)
+	requireCode(t, errs.Unauthenticated, err) // whatever became of the key
 }
 
 func TestExpiry(t *testing.T) {

@@ -50,15 +50,15 @@ func (s *Store) Grant(ctx context.Context, g Grant) (key string, changed []strin
 		Prefix: models.KeyPrefix(key), Hash: models.HashKey(key),
 	}
 	err = s.tx(ctx, func(db bun.IDB, pg querier) (err error) {
-		o := Org{store: s, db: db, pg: pg}
-		if o.id, changed, err = s.grantOrg(ctx, pg, g.Org, g.Plan); err != nil {
+		o, planChange, err := s.grantOrg(ctx, db, pg, g.Org, g.Plan)
+		if err != nil {
 			return err
 		}
 		if k.UserID, err = s.userByEmail(ctx, pg, email); err != nil {
 			return err
 		}
 		roleChange, err := o.grantRole(ctx, k.UserID, email, g.Role)
-		changed = append(changed, roleChange...)
+		changed = append(planChange, roleChange...)
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (s *Store) Grant(ctx context.Context, g Grant) (key string, changed []strin
 	return key, changed, nil
 }
 
-func (s *Store) grantOrg(ctx context.Context, pg querier, name string, plan *models.Plan) (ids.ID, []string, error) {
+func (s *Store) grantOrg(ctx context.Context, db bun.IDB, pg querier, name string, plan *models.Plan) (Org, []string, error) {
 	now := s.now()
 	org := models.Organization{ID: ids.New(ids.Organization, now), Name: name, Plan: models.PlanFree, CreatedAt: now}
 	if plan != nil {
@@ -79,17 +79,24 @@ func (s *Store) grantOrg(ctx context.Context, pg querier, name string, plan *mod
 	}
 	made, err := exec(ctx, pg, "INSERT INTO organizations (id, name, plan, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO NOTHING", org.ID, org.Name, org.Plan, now)
 	if err != nil || made == 1 {
-		return org.ID, nil, err
+		return Org{store: s, id: org.ID, db: db, pg: pg}, nil, err
 	}
 	found, err := query[models.Organization](ctx, pg, "SELECT "+columns[models.Organization]()+" FROM organizations t WHERE t.name = $1 FOR NO KEY UPDATE", name)
 	if err != nil {
-		return ids.ID{}, nil, err
+		return Org{}, nil, err
 	}
+	o := Org{store: s, id: found[0].ID, db: db, pg: pg}
 	if plan == nil || found[0].Plan == *plan {
-		return found[0].ID, nil, nil
+		return o, nil, nil
 	}
-	_, err = exec(ctx, pg, "UPDATE organizations SET plan = $2 WHERE id = $1", found[0].ID, *plan)
-	return found[0].ID, []string{"plan of " + name + ": " + found[0].Plan.Wire() + " -> " + plan.Wire()}, err
+	return o, []string{"plan of " + name + ": " + found[0].Plan.Wire() + " -> " + plan.Wire()}, o.setPlan(ctx, found[0].Plan, *plan)
+}
+
+func (o Org) setPlan(ctx context.Context, from, to models.Plan) error {
+	if _, err := exec(ctx, o.pg, "UPDATE organizations SET plan = $2 WHERE id = $1", o.id, to); err != nil {
+		return err
+	}
+	return o.event(ctx, "organization.plan_changed", o.id, map[string]any{"from": from.Wire(), "to": to.Wire()})
 }
 
 func (o Org) grantRole(ctx context.Context, user ids.ID, email string, role *models.Role) ([]string, error) {
@@ -114,6 +121,9 @@ func (o Org) grantRole(ctx context.Context, user ids.ID, email string, role *mod
 		was = is.Wire()
 	}
 	_, err = exec(ctx, o.pg, "UPDATE members SET role = $3, joined_at = CASE WHEN removed_at IS NULL THEN joined_at ELSE $4 END, removed_at = NULL WHERE org_id = $1 AND user_id = $2", o.id, user, wanted, o.now())
+	if err == nil {
+		err = o.event(ctx, "member.role_changed", user, map[string]any{"role": wanted.Wire()})
+	}
 	return []string{"role of " + email + ": " + was + " -> " + wanted.Wire()}, err
 }
 
@@ -123,12 +133,19 @@ func (s *Store) Organizations(ctx context.Context) ([]*models.Organization, erro
 }
 
 // SetPlan changes what an organization has subscribed to.
-func (s *Store) SetPlan(ctx context.Context, org string, plan models.Plan) error {
-	n, err := exec(ctx, s.pool, "UPDATE organizations SET plan = $2 WHERE name = $1", org, plan)
-	if err == nil && n == 0 {
-		return errs.New(errs.NotFound, "there is no organization %q", org)
-	}
-	return err
+func (s *Store) SetPlan(ctx context.Context, name string, plan models.Plan) error {
+	return s.tx(ctx, func(db bun.IDB, pg querier) error {
+		found, err := query[models.Organization](ctx, pg, "SELECT "+columns[models.Organization]()+" FROM organizations t WHERE t.name = $1 FOR NO KEY UPDATE", name)
+		switch {
+		case err != nil:
+			return err
+		case len(found) == 0:
+			return errs.New(errs.NotFound, "there is no organization %q", name)
+		case found[0].Plan == plan:
+			return nil
+		}
+		return Org{store: s, id: found[0].ID, db: db, pg: pg}.setPlan(ctx, found[0].Plan, plan)
+	})
 }
 
 // KeyInfo is a key with the names that a person knows.

@@ -51,6 +51,7 @@ func (l list[T]) walk(t *testing.T, size int, between func()) []ids.ID {
 		require.Nil(t, page.PageInfo.Page)
 		require.LessOrEqual(t, len(page.Nodes), size)
 		out = append(out, l.ids(page)...)
+		require.Less(t, len(out), 1000, "it comes to an end")
 		if !page.PageInfo.HasNextPage {
 			return out
 		}

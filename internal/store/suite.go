@@ -131,7 +131,7 @@ func (o Org) saveSuite(ctx context.Context, s *models.EvalSuite, cases models.JS
 	if err := o.revise(ctx, s, cases, changed); err != nil {
 		return err
 	}
-	return o.event(ctx, "suite.updated", s.ID, map[string]any{"revision": s.Revision, "changed": changed})
+	return o.event(ctx, "suite.updated", s.ID, map[string]any{"revision": s.Revision, "changed": models.WireOf(changed)})
 }
 
 // revise writes the present state of a suite into its history.

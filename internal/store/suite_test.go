@@ -130,7 +130,7 @@ func TestUpdateSuite(t *testing.T) {
 
 	all := events(t, w.acme)
 	require.Equal(t, "suite.updated", all[len(all)-1].Kind)
-	require.JSONEq(t, `{"revision":2,"changed":["NAME","CASES_JSON"]}`, string(all[len(all)-1].Data))
+	require.JSONEq(t, `{"revision":2,"changed":["name","cases_json"]}`, string(all[len(all)-1].Data))
 }
 
 func TestUpdateThatChangesNothingLeavesNoTrace(t *testing.T) {

@@ -110,6 +110,15 @@ var tenancy = map[string]func(t *testing.T, o store.Org, f foreign){
 		_, err := o.RevokeKey(t.Context(), f.key)
 		requireCode(t, errs.NotFound, err)
 	},
+	"Key": func(t *testing.T, o store.Org, f foreign) {
+		_, err := o.Key(t.Context(), f.key)
+		requireCode(t, errs.NotFound, err)
+	},
+	"MemberByEmail": func(t *testing.T, o store.Org, _ foreign) {
+		u, err := o.MemberByEmail(t.Context(), "stranger@example.com")
+		require.NoError(t, err)
+		require.Nil(t, u)
+	},
 	"Member": func(t *testing.T, o store.Org, f foreign) {
 		_, err := o.Member(t.Context(), f.user)
 		requireCode(t, errs.NotFound, err)

@@ -76,6 +76,7 @@ func (k *Keys) Viewer(ctx context.Context, key string) (*models.Viewer, error) {
 	k.mu.Lock()
 	if len(k.known) >= maxCached {
 		clear(k.known)
+		clear(k.used)
 	}
 	k.known[hash] = entry{v, now.Add(fresh)}
 	touch := now.Sub(k.used[v.KeyID]) >= touchEvery
