@@ -14,5 +14,7 @@
 // aliases become headers in place of keys: _etag is the entity tag, _truncated says that a list was cut off.
 // Errors are shown in the two documented shapes, with the status that belongs to their code.
 //
+// Fragments that the operations of a folder share are in its fragments.graphql.
+//
 // All documents are checked against the schema when the server starts.
 package rest

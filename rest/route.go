@@ -38,14 +38,14 @@ func load(schema *ast.Schema, files fs.FS) ([]*Route, error) {
 	var routes []*Route
 	seen := map[string]string{}
 	err := fs.WalkDir(files, ".", func(name string, _ fs.DirEntry, err error) error {
-		if err != nil || path.Ext(name) != ".graphql" {
+		if err != nil || path.Ext(name) != ".graphql" || path.Base(name) == fragments {
 			return err
 		}
-		text, err := fs.ReadFile(files, name)
+		text, err := readOperation(files, name)
 		if err != nil {
 			return err
 		}
-		r, err := newRoute(schema, string(text))
+		r, err := newRoute(schema, text)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -59,6 +59,28 @@ func load(schema *ast.Schema, files fs.FS) ([]*Route, error) {
 		return nil
 	})
 	return routes, err
+}
+
+// fragments is the file with the fragments that the operations of a folder share.
+const fragments = "fragments.graphql"
+
+// readOperation reads an operation with the shared fragments that it spreads.
+func readOperation(files fs.FS, name string) (string, error) {
+	text, err := fs.ReadFile(files, name)
+	if err != nil {
+		return "", err
+	}
+	shared, err := fs.ReadFile(files, path.Join(path.Dir(name), fragments))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	out := string(text)
+	for _, f := range strings.Split(string(shared), "fragment ")[min(1, len(shared)):] {
+		if called, _, _ := strings.Cut(f, " "); strings.Contains(out, "..."+called+"\n") {
+			out += "\nfragment " + f
+		}
+	}
+	return out, nil
 }
 
 func newRoute(schema *ast.Schema, text string) (*Route, error) {
