@@ -429,3 +429,108 @@ func (e SuiteOrder) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 func (e *SuiteOrder) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireSuiteOrder)
 }
+
+// SkillStatus: How a skill is doing, judged by the pass rate over its last 20 graded sessions.
+type SkillStatus string
+
+// All values of SkillStatus, in the order of the schema.
+const (
+	SkillStatusHealthy  SkillStatus = "HEALTHY"  // A pass rate of at least 0.7.
+	SkillStatusWarning  SkillStatus = "WARNING"  // A pass rate below 0.7.
+	SkillStatusCritical SkillStatus = "CRITICAL" // A pass rate below 0.4, or more than 0.1 below what it was when the current version was published.
+	SkillStatusUnknown  SkillStatus = "UNKNOWN"  // Fewer than 3 graded sessions.
+)
+
+// AllSkillStatus lists them.
+var AllSkillStatus = []SkillStatus{SkillStatusHealthy, SkillStatusWarning, SkillStatusCritical, SkillStatusUnknown}
+
+var wireSkillStatus = map[SkillStatus]string{
+	SkillStatusHealthy:  "healthy",
+	SkillStatusWarning:  "warning",
+	SkillStatusCritical: "critical",
+	SkillStatusUnknown:  "unknown",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e SkillStatus) Wire() string { return wireSkillStatus[e] }
+
+// ParseSkillStatus reads the REST spelling.
+func ParseSkillStatus(s string) (SkillStatus, bool) { return parseWire(s, wireSkillStatus) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e SkillStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireSkillStatus)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *SkillStatus) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireSkillStatus)
+}
+
+// Dimension: What the figures of a skill can be split by.
+type Dimension string
+
+// All values of Dimension, in the order of the schema.
+const (
+	DimensionVersion  Dimension = "VERSION"  // The version hash that telemetry brought.
+	DimensionPlatform Dimension = "PLATFORM" // The agent platform.
+	DimensionModel    Dimension = "MODEL"    // The model.
+)
+
+// AllDimension lists them.
+var AllDimension = []Dimension{DimensionVersion, DimensionPlatform, DimensionModel}
+
+var wireDimension = map[Dimension]string{
+	DimensionVersion:  "version",
+	DimensionPlatform: "platform",
+	DimensionModel:    "model",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e Dimension) Wire() string { return wireDimension[e] }
+
+// ParseDimension reads the REST spelling.
+func ParseDimension(s string) (Dimension, bool) { return parseWire(s, wireDimension) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e Dimension) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireDimension)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *Dimension) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireDimension)
+}
+
+// SkillOrder: The order of a list of skills.
+type SkillOrder string
+
+// All values of SkillOrder, in the order of the schema.
+const (
+	SkillOrderLastSeen SkillOrder = "LAST_SEEN" // Last seen first, then by name; what telemetry never saw comes last.
+	SkillOrderName     SkillOrder = "NAME"      // By name, A to Z.
+)
+
+// AllSkillOrder lists them.
+var AllSkillOrder = []SkillOrder{SkillOrderLastSeen, SkillOrderName}
+
+var wireSkillOrder = map[SkillOrder]string{
+	SkillOrderLastSeen: "last_seen",
+	SkillOrderName:     "name",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e SkillOrder) Wire() string { return wireSkillOrder[e] }
+
+// ParseSkillOrder reads the REST spelling.
+func ParseSkillOrder(s string) (SkillOrder, bool) { return parseWire(s, wireSkillOrder) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e SkillOrder) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireSkillOrder)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *SkillOrder) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireSkillOrder)
+}

@@ -9,6 +9,11 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 )
 
+// What became of a delivery.
+type PushReceipt interface {
+	IsPushReceipt()
+}
+
 // Somebody to let into the organization.
 type AddMemberInput struct {
 	// E-mail address; the user is made when there is none with it.
@@ -107,8 +112,70 @@ type EventFilter struct {
 type Mutation struct {
 }
 
+// A delivery that was stored.
+type NewPush struct {
+	// Always `accepted`.
+	Status string `json:"status"`
+	// The client's id of the delivery.
+	PushID ids.ID `json:"pushId"`
+	// Always true.
+	IsNew bool `json:"isNew"`
+	// Records that were new or said more than before, by kind.
+	Accepted *PushCounts `json:"accepted"`
+	// Records that said nothing new.
+	Duplicates int `json:"duplicates"`
+	// Records older than the retention, or more than a day ahead.
+	Ignored int `json:"ignored"`
+}
+
+func (NewPush) IsPushReceipt() {}
+
+// Records of a delivery by kind.
+type PushCounts struct {
+	// Sessions.
+	Sessions int `json:"sessions"`
+	// Prompts.
+	Prompts int `json:"prompts"`
+	// Skill invocations.
+	SkillInvocations int `json:"skillInvocations"`
+	// Execution facts.
+	ExecutionFacts int `json:"executionFacts"`
+	// Grading results.
+	GradingResults int `json:"gradingResults"`
+	// Improvement signals.
+	ImprovementSignals int `json:"improvementSignals"`
+}
+
+// A delivery of telemetry.
+type PushTelemetryInput struct {
+	// Version of the envelope: `2.0`.
+	SchemaVersion string `json:"schemaVersion"`
+	// Version of the client, for its own records.
+	ClientVersion graphql.Omittable[*string] `json:"clientVersion,omitempty"`
+	// The client's id of this delivery: the same id again counts nothing twice.
+	PushID ids.ID `json:"pushId"`
+	// Version of what normalized the records, for the client's own records.
+	NormalizerVersion graphql.Omittable[*string] `json:"normalizerVersion,omitempty"`
+	// The records: an object with the lists `sessions`, `prompts`, `skill_invocations`, `execution_facts`,
+	// `grading_results` and `improvement_signals`; other lists and unknown fields are ignored. Every record has a natural key, and the
+	// same record again counts once; a later copy fills in what it knows more. A record may come before its session.
+	Canonical JSON `json:"canonical"`
+}
+
 // What can be asked. Everything is seen from the organization of the API key.
 type Query struct {
+}
+
+// A share or a mean, with what it was counted from: 2 of 3 is not 67%.
+type Rate struct {
+	// The share or mean, 0 to 1.
+	Value float64 `json:"value"`
+	// How many it was counted from.
+	Count int `json:"count"`
+	// Lower end of the Wilson interval at 95%.
+	Low float64 `json:"low"`
+	// Upper end of the Wilson interval at 95%.
+	High float64 `json:"high"`
 }
 
 // What becomes of removeMember.
@@ -117,10 +184,52 @@ type RemoveMemberPayload struct {
 	User *User `json:"user"`
 }
 
+// A delivery that had been stored before.
+type RepeatedPush struct {
+	// Always `accepted`.
+	Status string `json:"status"`
+	// The client's id of the delivery.
+	PushID ids.ID `json:"pushId"`
+	// Always false.
+	IsNew bool `json:"isNew"`
+	// Always true.
+	Duplicate bool `json:"duplicate"`
+	// Nothing: it was counted the first time.
+	Accepted *PushCounts `json:"accepted"`
+	// 0: they were counted the first time.
+	Duplicates int `json:"duplicates"`
+	// 0: they were counted the first time.
+	Ignored int `json:"ignored"`
+}
+
+func (RepeatedPush) IsPushReceipt() {}
+
 // What becomes of revokeApiKey.
 type RevokeAPIKeyPayload struct {
 	// The key's record as it is now. Every server refuses the key within 5 seconds.
 	APIKey *APIKey `json:"apiKey"`
+}
+
+// Which skills to list. Everything given must hold.
+type SkillFilter struct {
+	// Only skills with this status.
+	Status graphql.Omittable[*SkillStatus] `json:"status,omitempty"`
+	// Only skills whose name contains this text, whatever the case; 1 to 200 characters.
+	NameContains graphql.Omittable[*string] `json:"nameContains,omitempty"`
+	// Only skills that have, or have not, graded sessions.
+	HasEvidence graphql.Omittable[*bool] `json:"hasEvidence,omitempty"`
+}
+
+// The rates of a skill with their counts and intervals; each null when there is nothing to divide by.
+type SkillRates struct {
+	// Sessions in which it fired, of those in which it was seen, in the last 30 days.
+	TriggerRate *Rate `json:"triggerRate,omitempty"`
+	// Triggers that carried a confidence, of all, in the last 30 days.
+	ConfidenceCoverage *Rate `json:"confidenceCoverage,omitempty"`
+	// Mean confidence of the triggers that carried one, in the last 30 days.
+	AvgConfidence *Rate `json:"avgConfidence,omitempty"`
+	// Mean pass rate over the last 20 graded sessions.
+	PassRate *Rate `json:"passRate,omitempty"`
 }
 
 // Which suites to list. Everything given must hold.

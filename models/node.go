@@ -9,3 +9,4 @@ func (*Event) IsNode()         {}
 func (*Organization) IsNode()  {}
 func (*SuiteRevision) IsNode() {}
 func (*User) IsNode()          {}
+func (*Skill) IsNode()         {}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"skillgraph/internal/errs"
 )
@@ -31,6 +32,31 @@ func UnmarshalTime(v any) (time.Time, error) {
 		return time.Time{}, errs.New(errs.Invalid, "must be a time in RFC 3339, such as 2026-11-15T01:02:03Z")
 	}
 	return t.UTC().Truncate(time.Millisecond), nil
+}
+
+// Date is the scalar Date: a day in UTC.
+type Date time.Time
+
+// MarshalGQL writes the day.
+func (d Date) MarshalGQL(w io.Writer) {
+	_, _ = io.WriteString(w, strconv.Quote(time.Time(d).Format(time.DateOnly)))
+}
+
+// UnmarshalGQL reads a day.
+func (d *Date) UnmarshalGQL(v any) error {
+	s, _ := v.(string)
+	t, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		return errs.New(errs.Invalid, "must be a day such as 2026-11-15")
+	}
+	*d = Date(t)
+	return nil
+}
+
+// ScanDate lets pgx fill it.
+func (d *Date) ScanDate(v pgtype.Date) error {
+	*d = Date(v.Time)
+	return nil
 }
 
 // MarshalInt and UnmarshalInt are the scalar Int: 32 bits, and never a string or a fraction.

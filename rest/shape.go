@@ -11,6 +11,7 @@ import (
 const (
 	etagAlias      = "_etag"
 	truncatedAlias = "_truncated"
+	createdAlias   = "_created" // false: the status is 200, whatever the route says
 )
 
 // shape says how an answer becomes a body: which objects give way to what is inside them, which values go to headers.
@@ -26,6 +27,7 @@ type shape struct {
 type meta struct {
 	etag      string
 	truncated bool
+	repeated  bool
 }
 
 // newShape reads the directives and aliases of a document. unwrap is a path of aliases that are flattened.
@@ -55,10 +57,10 @@ func (s *shape) read(doc *ast.QueryDocument, set ast.SelectionSet) error {
 				s.fields[sel.Alias] = child
 			}
 			switch {
-			case sel.Alias == etagAlias || sel.Alias == truncatedAlias:
+			case sel.Alias == etagAlias || sel.Alias == truncatedAlias || sel.Alias == createdAlias:
 				child.meta, child.hidden = sel.Alias, true
 			case strings.HasPrefix(sel.Alias, "_"):
-				return fmt.Errorf("%s: aliases that begin with an underscore are %s and %s", sel.Alias, etagAlias, truncatedAlias)
+				return fmt.Errorf("%s: aliases that begin with an underscore are %s, %s and %s", sel.Alias, etagAlias, truncatedAlias, createdAlias)
 			}
 			child.flat = child.flat || sel.Directives.ForName("flat") != nil
 			if err := child.read(doc, sel.SelectionSet); err != nil {
@@ -190,10 +192,13 @@ func (r *reshaper) note(name string) {
 	start := r.pos
 	r.skip()
 	v := strings.Trim(string(r.in[start:r.pos]), `"`)
-	if name == etagAlias {
+	switch name {
+	case etagAlias:
 		r.meta.etag = v
-	} else {
+	case truncatedAlias:
 		r.meta.truncated = r.meta.truncated || v == "true"
+	case createdAlias:
+		r.meta.repeated = v == "false"
 	}
 }
 

@@ -36,6 +36,8 @@ type ResolverRoot interface {
 	Mutation() MutationResolver
 	Organization() OrganizationResolver
 	Query() QueryResolver
+	Skill() SkillResolver
+	SkillConfusion() SkillConfusionResolver
 	SuiteRevision() SuiteRevisionResolver
 	Viewer() ViewerResolver
 }
@@ -101,6 +103,17 @@ type ComplexityRoot struct {
 
 	CreateSuitePayload struct {
 		Suite func(childComplexity int) int
+	}
+
+	DailyStat struct {
+		AvgConfidence     func(childComplexity int) int
+		Date              func(childComplexity int) int
+		Graded            func(childComplexity int) int
+		PassRate          func(childComplexity int) int
+		Passed            func(childComplexity int) int
+		Sessions          func(childComplexity int) int
+		TriggerRate       func(childComplexity int) int
+		TriggeredSessions func(childComplexity int) int
 	}
 
 	DeleteSuitePayload struct {
@@ -197,11 +210,21 @@ type ComplexityRoot struct {
 		CreateAPIKey     func(childComplexity int, input models.CreateAPIKeyInput) int
 		CreateSuite      func(childComplexity int, input models.CreateSuiteInput) int
 		DeleteSuite      func(childComplexity int, id ids.ID) int
+		PushTelemetry    func(childComplexity int, input models.PushTelemetryInput) int
 		RemoveMember     func(childComplexity int, userID ids.ID) int
 		RestoreSuite     func(childComplexity int, id ids.ID) int
 		RevokeAPIKey     func(childComplexity int, id ids.ID) int
 		UpdateAPIKey     func(childComplexity int, id ids.ID, input models.UpdateAPIKeyInput) int
 		UpdateSuite      func(childComplexity int, id ids.ID, input models.UpdateSuiteInput, ifRevision []int) int
+	}
+
+	NewPush struct {
+		Accepted   func(childComplexity int) int
+		Duplicates func(childComplexity int) int
+		Ignored    func(childComplexity int) int
+		IsNew      func(childComplexity int) int
+		PushID     func(childComplexity int) int
+		Status     func(childComplexity int) int
 	}
 
 	Organization struct {
@@ -223,22 +246,102 @@ type ComplexityRoot struct {
 		Total           func(childComplexity int) int
 	}
 
+	PushCounts struct {
+		ExecutionFacts     func(childComplexity int) int
+		GradingResults     func(childComplexity int) int
+		ImprovementSignals func(childComplexity int) int
+		Prompts            func(childComplexity int) int
+		Sessions           func(childComplexity int) int
+		SkillInvocations   func(childComplexity int) int
+	}
+
 	Query struct {
 		Events       func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.EventFilter) int
 		Node         func(childComplexity int, id ids.ID) int
 		Nodes        func(childComplexity int, ids []ids.ID) int
 		Organization func(childComplexity int) int
+		Skill        func(childComplexity int, id *ids.ID, name *string, idOrName *string) int
+		Skills       func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SkillFilter, orderBy *models.SkillOrder) int
 		Suite        func(childComplexity int, id ids.ID) int
 		Suites       func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SuiteFilter, orderBy *models.SuiteOrder) int
 		Viewer       func(childComplexity int) int
+	}
+
+	Rate struct {
+		Count func(childComplexity int) int
+		High  func(childComplexity int) int
+		Low   func(childComplexity int) int
+		Value func(childComplexity int) int
 	}
 
 	RemoveMemberPayload struct {
 		User func(childComplexity int) int
 	}
 
+	RepeatedPush struct {
+		Accepted   func(childComplexity int) int
+		Duplicate  func(childComplexity int) int
+		Duplicates func(childComplexity int) int
+		Ignored    func(childComplexity int) int
+		IsNew      func(childComplexity int) int
+		PushID     func(childComplexity int) int
+		Status     func(childComplexity int) int
+	}
+
 	RevokeApiKeyPayload struct {
 		APIKey func(childComplexity int) int
+	}
+
+	Skill struct {
+		AvgConfidence      func(childComplexity int) int
+		Breakdown          func(childComplexity int, by models.Dimension) int
+		ConfidenceCoverage func(childComplexity int) int
+		ConfusedWith       func(childComplexity int, first *int) int
+		CreatedAt          func(childComplexity int) int
+		DailyStats         func(childComplexity int, since *models.Date, until *models.Date) int
+		FirstSeenAt        func(childComplexity int) int
+		GradedSessions     func(childComplexity int) int
+		HasEvidence        func(childComplexity int) int
+		ID                 func(childComplexity int) int
+		LastSeenAt         func(childComplexity int) int
+		Name               func(childComplexity int) int
+		PassRate           func(childComplexity int) int
+		Rates              func(childComplexity int) int
+		Status             func(childComplexity int) int
+		TriggerRate        func(childComplexity int) int
+		UniqueSessions     func(childComplexity int) int
+	}
+
+	SkillBreakdown struct {
+		AvgConfidence func(childComplexity int) int
+		PassRate      func(childComplexity int) int
+		Sessions      func(childComplexity int) int
+		TriggerRate   func(childComplexity int) int
+		Value         func(childComplexity int) int
+	}
+
+	SkillConfusion struct {
+		Sessions func(childComplexity int) int
+		Skill    func(childComplexity int) int
+	}
+
+	SkillConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	SkillEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	SkillRates struct {
+		AvgConfidence      func(childComplexity int) int
+		ConfidenceCoverage func(childComplexity int) int
+		PassRate           func(childComplexity int) int
+		TriggerRate        func(childComplexity int) int
 	}
 
 	SuiteRevision struct {
@@ -346,6 +449,7 @@ type EventResolver interface {
 	Actor(ctx context.Context, obj *models.Event) (*models.User, error)
 }
 type MutationResolver interface {
+	PushTelemetry(ctx context.Context, input models.PushTelemetryInput) (models.PushReceipt, error)
 	CreateSuite(ctx context.Context, input models.CreateSuiteInput) (*models.CreateSuitePayload, error)
 	UpdateSuite(ctx context.Context, id ids.ID, input models.UpdateSuiteInput, ifRevision []int) (*models.UpdateSuitePayload, error)
 	ArchiveSuite(ctx context.Context, id ids.ID) (*models.ArchiveSuitePayload, error)
@@ -368,8 +472,23 @@ type QueryResolver interface {
 	Node(ctx context.Context, id ids.ID) (models.Node, error)
 	Nodes(ctx context.Context, ids []ids.ID) ([]models.Node, error)
 	Events(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.EventFilter) (*models.Connection[models.Event], error)
+	Skill(ctx context.Context, id *ids.ID, name *string, idOrName *string) (*models.Skill, error)
+	Skills(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.SkillFilter, orderBy *models.SkillOrder) (*models.Connection[models.Skill], error)
 	Suite(ctx context.Context, id ids.ID) (*models.EvalSuite, error)
 	Suites(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.SuiteFilter, orderBy *models.SuiteOrder) (*models.Connection[models.EvalSuite], error)
+}
+type SkillResolver interface {
+	TriggerRate(ctx context.Context, obj *models.Skill) (*float64, error)
+	AvgConfidence(ctx context.Context, obj *models.Skill) (*float64, error)
+	ConfidenceCoverage(ctx context.Context, obj *models.Skill) (*float64, error)
+
+	Rates(ctx context.Context, obj *models.Skill) (*models.SkillRates, error)
+	DailyStats(ctx context.Context, obj *models.Skill, since *models.Date, until *models.Date) ([]*models.DailyStat, error)
+	Breakdown(ctx context.Context, obj *models.Skill, by models.Dimension) ([]*models.SkillBreakdown, error)
+	ConfusedWith(ctx context.Context, obj *models.Skill, first *int) ([]*models.SkillConfusion, error)
+}
+type SkillConfusionResolver interface {
+	Skill(ctx context.Context, obj *models.SkillConfusion) (*models.Skill, error)
 }
 type SuiteRevisionResolver interface {
 	Suite(ctx context.Context, obj *models.SuiteRevision) (*models.EvalSuite, error)
@@ -587,6 +706,55 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CreateSuitePayload.Suite(childComplexity), true
+
+	case "DailyStat.avgConfidence":
+		if e.ComplexityRoot.DailyStat.AvgConfidence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DailyStat.AvgConfidence(childComplexity), true
+	case "DailyStat.date":
+		if e.ComplexityRoot.DailyStat.Date == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DailyStat.Date(childComplexity), true
+	case "DailyStat.graded":
+		if e.ComplexityRoot.DailyStat.Graded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DailyStat.Graded(childComplexity), true
+	case "DailyStat.passRate":
+		if e.ComplexityRoot.DailyStat.PassRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DailyStat.PassRate(childComplexity), true
+	case "DailyStat.passed":
+		if e.ComplexityRoot.DailyStat.Passed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DailyStat.Passed(childComplexity), true
+	case "DailyStat.sessions":
+		if e.ComplexityRoot.DailyStat.Sessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DailyStat.Sessions(childComplexity), true
+	case "DailyStat.triggerRate":
+		if e.ComplexityRoot.DailyStat.TriggerRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DailyStat.TriggerRate(childComplexity), true
+	case "DailyStat.triggeredSessions":
+		if e.ComplexityRoot.DailyStat.TriggeredSessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DailyStat.TriggeredSessions(childComplexity), true
 
 	case "DeleteSuitePayload.deletedId":
 		if e.ComplexityRoot.DeleteSuitePayload.DeletedID == nil {
@@ -1011,6 +1179,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteSuite(childComplexity, args["id"].(ids.ID)), true
+	case "Mutation.pushTelemetry":
+		if e.ComplexityRoot.Mutation.PushTelemetry == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_pushTelemetry_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.PushTelemetry(childComplexity, args["input"].(models.PushTelemetryInput)), true
 	case "Mutation.removeMember":
 		if e.ComplexityRoot.Mutation.RemoveMember == nil {
 			break
@@ -1066,6 +1245,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateSuite(childComplexity, args["id"].(ids.ID), args["input"].(models.UpdateSuiteInput), args["ifRevision"].([]int)), true
+
+	case "NewPush.accepted":
+		if e.ComplexityRoot.NewPush.Accepted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NewPush.Accepted(childComplexity), true
+	case "NewPush.duplicates":
+		if e.ComplexityRoot.NewPush.Duplicates == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NewPush.Duplicates(childComplexity), true
+	case "NewPush.ignored":
+		if e.ComplexityRoot.NewPush.Ignored == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NewPush.Ignored(childComplexity), true
+	case "NewPush.isNew":
+		if e.ComplexityRoot.NewPush.IsNew == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NewPush.IsNew(childComplexity), true
+	case "NewPush.pushId":
+		if e.ComplexityRoot.NewPush.PushID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NewPush.PushID(childComplexity), true
+	case "NewPush.status":
+		if e.ComplexityRoot.NewPush.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NewPush.Status(childComplexity), true
 
 	case "Organization.apiKeys":
 		if e.ComplexityRoot.Organization.APIKeys == nil {
@@ -1157,6 +1373,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PageInfo.Total(childComplexity), true
 
+	case "PushCounts.executionFacts":
+		if e.ComplexityRoot.PushCounts.ExecutionFacts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PushCounts.ExecutionFacts(childComplexity), true
+	case "PushCounts.gradingResults":
+		if e.ComplexityRoot.PushCounts.GradingResults == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PushCounts.GradingResults(childComplexity), true
+	case "PushCounts.improvementSignals":
+		if e.ComplexityRoot.PushCounts.ImprovementSignals == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PushCounts.ImprovementSignals(childComplexity), true
+	case "PushCounts.prompts":
+		if e.ComplexityRoot.PushCounts.Prompts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PushCounts.Prompts(childComplexity), true
+	case "PushCounts.sessions":
+		if e.ComplexityRoot.PushCounts.Sessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PushCounts.Sessions(childComplexity), true
+	case "PushCounts.skillInvocations":
+		if e.ComplexityRoot.PushCounts.SkillInvocations == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PushCounts.SkillInvocations(childComplexity), true
+
 	case "Query.events":
 		if e.ComplexityRoot.Query.Events == nil {
 			break
@@ -1197,6 +1450,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Organization(childComplexity), true
+	case "Query.skill":
+		if e.ComplexityRoot.Query.Skill == nil {
+			break
+		}
+
+		args, err := ec.field_Query_skill_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Skill(childComplexity, args["id"].(*ids.ID), args["name"].(*string), args["idOrName"].(*string)), true
+	case "Query.skills":
+		if e.ComplexityRoot.Query.Skills == nil {
+			break
+		}
+
+		args, err := ec.field_Query_skills_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Skills(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.SkillFilter), args["orderBy"].(*models.SkillOrder)), true
 	case "Query.suite":
 		if e.ComplexityRoot.Query.Suite == nil {
 			break
@@ -1226,6 +1501,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Query.Viewer(childComplexity), true
 
+	case "Rate.count":
+		if e.ComplexityRoot.Rate.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Rate.Count(childComplexity), true
+	case "Rate.high":
+		if e.ComplexityRoot.Rate.High == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Rate.High(childComplexity), true
+	case "Rate.low":
+		if e.ComplexityRoot.Rate.Low == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Rate.Low(childComplexity), true
+	case "Rate.value":
+		if e.ComplexityRoot.Rate.Value == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Rate.Value(childComplexity), true
+
 	case "RemoveMemberPayload.user":
 		if e.ComplexityRoot.RemoveMemberPayload.User == nil {
 			break
@@ -1233,12 +1533,280 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RemoveMemberPayload.User(childComplexity), true
 
+	case "RepeatedPush.accepted":
+		if e.ComplexityRoot.RepeatedPush.Accepted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepeatedPush.Accepted(childComplexity), true
+	case "RepeatedPush.duplicate":
+		if e.ComplexityRoot.RepeatedPush.Duplicate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepeatedPush.Duplicate(childComplexity), true
+	case "RepeatedPush.duplicates":
+		if e.ComplexityRoot.RepeatedPush.Duplicates == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepeatedPush.Duplicates(childComplexity), true
+	case "RepeatedPush.ignored":
+		if e.ComplexityRoot.RepeatedPush.Ignored == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepeatedPush.Ignored(childComplexity), true
+	case "RepeatedPush.isNew":
+		if e.ComplexityRoot.RepeatedPush.IsNew == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepeatedPush.IsNew(childComplexity), true
+	case "RepeatedPush.pushId":
+		if e.ComplexityRoot.RepeatedPush.PushID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepeatedPush.PushID(childComplexity), true
+	case "RepeatedPush.status":
+		if e.ComplexityRoot.RepeatedPush.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepeatedPush.Status(childComplexity), true
+
 	case "RevokeApiKeyPayload.apiKey":
 		if e.ComplexityRoot.RevokeApiKeyPayload.APIKey == nil {
 			break
 		}
 
 		return e.ComplexityRoot.RevokeApiKeyPayload.APIKey(childComplexity), true
+
+	case "Skill.avgConfidence":
+		if e.ComplexityRoot.Skill.AvgConfidence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.AvgConfidence(childComplexity), true
+	case "Skill.breakdown":
+		if e.ComplexityRoot.Skill.Breakdown == nil {
+			break
+		}
+
+		args, err := ec.field_Skill_breakdown_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Skill.Breakdown(childComplexity, args["by"].(models.Dimension)), true
+	case "Skill.confidenceCoverage":
+		if e.ComplexityRoot.Skill.ConfidenceCoverage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.ConfidenceCoverage(childComplexity), true
+	case "Skill.confusedWith":
+		if e.ComplexityRoot.Skill.ConfusedWith == nil {
+			break
+		}
+
+		args, err := ec.field_Skill_confusedWith_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Skill.ConfusedWith(childComplexity, args["first"].(*int)), true
+	case "Skill.createdAt":
+		if e.ComplexityRoot.Skill.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.CreatedAt(childComplexity), true
+	case "Skill.dailyStats":
+		if e.ComplexityRoot.Skill.DailyStats == nil {
+			break
+		}
+
+		args, err := ec.field_Skill_dailyStats_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Skill.DailyStats(childComplexity, args["since"].(*models.Date), args["until"].(*models.Date)), true
+	case "Skill.firstSeenAt":
+		if e.ComplexityRoot.Skill.FirstSeenAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.FirstSeenAt(childComplexity), true
+	case "Skill.gradedSessions":
+		if e.ComplexityRoot.Skill.GradedSessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.GradedSessions(childComplexity), true
+	case "Skill.hasEvidence":
+		if e.ComplexityRoot.Skill.HasEvidence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.HasEvidence(childComplexity), true
+	case "Skill.id":
+		if e.ComplexityRoot.Skill.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.ID(childComplexity), true
+	case "Skill.lastSeenAt":
+		if e.ComplexityRoot.Skill.LastSeenAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.LastSeenAt(childComplexity), true
+	case "Skill.name":
+		if e.ComplexityRoot.Skill.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.Name(childComplexity), true
+	case "Skill.passRate":
+		if e.ComplexityRoot.Skill.PassRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.PassRate(childComplexity), true
+	case "Skill.rates":
+		if e.ComplexityRoot.Skill.Rates == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.Rates(childComplexity), true
+	case "Skill.status":
+		if e.ComplexityRoot.Skill.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.Status(childComplexity), true
+	case "Skill.triggerRate":
+		if e.ComplexityRoot.Skill.TriggerRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.TriggerRate(childComplexity), true
+	case "Skill.uniqueSessions":
+		if e.ComplexityRoot.Skill.UniqueSessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.UniqueSessions(childComplexity), true
+
+	case "SkillBreakdown.avgConfidence":
+		if e.ComplexityRoot.SkillBreakdown.AvgConfidence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillBreakdown.AvgConfidence(childComplexity), true
+	case "SkillBreakdown.passRate":
+		if e.ComplexityRoot.SkillBreakdown.PassRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillBreakdown.PassRate(childComplexity), true
+	case "SkillBreakdown.sessions":
+		if e.ComplexityRoot.SkillBreakdown.Sessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillBreakdown.Sessions(childComplexity), true
+	case "SkillBreakdown.triggerRate":
+		if e.ComplexityRoot.SkillBreakdown.TriggerRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillBreakdown.TriggerRate(childComplexity), true
+	case "SkillBreakdown.value":
+		if e.ComplexityRoot.SkillBreakdown.Value == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillBreakdown.Value(childComplexity), true
+
+	case "SkillConfusion.sessions":
+		if e.ComplexityRoot.SkillConfusion.Sessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillConfusion.Sessions(childComplexity), true
+	case "SkillConfusion.skill":
+		if e.ComplexityRoot.SkillConfusion.Skill == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillConfusion.Skill(childComplexity), true
+
+	case "SkillConnection.edges":
+		if e.ComplexityRoot.SkillConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillConnection.Edges(childComplexity), true
+	case "SkillConnection.nodes":
+		if e.ComplexityRoot.SkillConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillConnection.Nodes(childComplexity), true
+	case "SkillConnection.pageInfo":
+		if e.ComplexityRoot.SkillConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillConnection.PageInfo(childComplexity), true
+	case "SkillConnection.totalCount":
+		if e.ComplexityRoot.SkillConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillConnection.TotalCount(childComplexity), true
+
+	case "SkillEdge.cursor":
+		if e.ComplexityRoot.SkillEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillEdge.Cursor(childComplexity), true
+	case "SkillEdge.node":
+		if e.ComplexityRoot.SkillEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillEdge.Node(childComplexity), true
+
+	case "SkillRates.avgConfidence":
+		if e.ComplexityRoot.SkillRates.AvgConfidence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillRates.AvgConfidence(childComplexity), true
+	case "SkillRates.confidenceCoverage":
+		if e.ComplexityRoot.SkillRates.ConfidenceCoverage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillRates.ConfidenceCoverage(childComplexity), true
+	case "SkillRates.passRate":
+		if e.ComplexityRoot.SkillRates.PassRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillRates.PassRate(childComplexity), true
+	case "SkillRates.triggerRate":
+		if e.ComplexityRoot.SkillRates.TriggerRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillRates.TriggerRate(childComplexity), true
 
 	case "SuiteRevision.caseCount":
 		if e.ComplexityRoot.SuiteRevision.CaseCount == nil {
@@ -1575,6 +2143,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCreateApiKeyInput,
 		ec.unmarshalInputCreateSuiteInput,
 		ec.unmarshalInputEventFilter,
+		ec.unmarshalInputPushTelemetryInput,
+		ec.unmarshalInputSkillFilter,
 		ec.unmarshalInputSuiteFilter,
 		ec.unmarshalInputUpdateApiKeyInput,
 		ec.unmarshalInputUpdateSuiteInput,
@@ -1709,6 +2279,8 @@ directive @header(
 
 "A time in RFC 3339, shown in UTC with milliseconds: ` + "`" + `2026-11-15T01:02:03.456Z` + "`" + `. Any offset is accepted."
 scalar Time
+"A day in UTC: ` + "`" + `2026-11-15` + "`" + `."
+scalar Date
 "Any JSON value, at most 64 levels deep. It is kept as it was sent."
 scalar JSON
 "A whole number of up to 64 bits: the ids of a code host are larger than ` + "`" + `Int` + "`" + `."
@@ -2315,6 +2887,265 @@ enum SuiteOrder {
   NAME
 }
 
+"How a skill is doing, judged by the pass rate over its last 20 graded sessions."
+enum SkillStatus {
+  "A pass rate of at least 0.7."
+  HEALTHY
+  "A pass rate below 0.7."
+  WARNING
+  "A pass rate below 0.4, or more than 0.1 below what it was when the current version was published."
+  CRITICAL
+  "Fewer than 3 graded sessions."
+  UNKNOWN
+}
+
+"What the figures of a skill can be split by."
+enum Dimension {
+  "The version hash that telemetry brought."
+  VERSION
+  "The agent platform."
+  PLATFORM
+  "The model."
+  MODEL
+}
+
+"The order of a list of skills."
+enum SkillOrder {
+  "Last seen first, then by name; what telemetry never saw comes last."
+  LAST_SEEN
+  "By name, A to Z."
+  NAME
+}
+
+"A share or a mean, with what it was counted from: 2 of 3 is not 67%."
+type Rate {
+  "The share or mean, 0 to 1."
+  value: Float!
+  "How many it was counted from."
+  count: Int!
+  "Lower end of the Wilson interval at 95%."
+  low: Float!
+  "Upper end of the Wilson interval at 95%."
+  high: Float!
+}
+
+"The rates of a skill with their counts and intervals; each null when there is nothing to divide by."
+type SkillRates {
+  "Sessions in which it fired, of those in which it was seen, in the last 30 days."
+  triggerRate: Rate
+  "Triggers that carried a confidence, of all, in the last 30 days."
+  confidenceCoverage: Rate
+  "Mean confidence of the triggers that carried one, in the last 30 days."
+  avgConfidence: Rate
+  "Mean pass rate over the last 20 graded sessions."
+  passRate: Rate
+}
+
+"A skill, from the moment that a session, a registry entry or a source first names it."
+type Skill implements Node {
+  "The skill's id."
+  id: ID!
+  "Its name, unique in the organization."
+  name: String!
+  "How it is doing."
+  status: SkillStatus!
+  "Distinct sessions in which it was seen, over all time."
+  uniqueSessions: Int!
+  "Sessions that were graded for it, over all time."
+  gradedSessions: Int!
+  "Whether a session was ever graded for it."
+  hasEvidence: Boolean!
+  "When it was first seen; null when telemetry never saw it."
+  firstSeenAt: Time
+  "When it was last seen; null when telemetry never saw it."
+  lastSeenAt: Time
+  "Share of the sessions of the last 30 days in which it fired, of those in which it was seen, 0 to 1; null without any."
+  triggerRate: Float
+  "Mean routing confidence of its triggers in the last 30 days, 0 to 1; null when none carried one."
+  avgConfidence: Float
+  "Share of its triggers in the last 30 days that carried a confidence, 0 to 1; null without triggers."
+  confidenceCoverage: Float
+  "Mean pass rate over its last 20 graded sessions, 0 to 1; null when none was graded."
+  passRate: Float
+  "The same rates with their counts and intervals."
+  rates: SkillRates!
+  "Its days, oldest first; days without a session are left out."
+  dailyStats(
+    "First day; 89 days before ` + "`" + `until` + "`" + ` when omitted."
+    since: Date
+    "Last day; today when omitted. At most 400 days after ` + "`" + `since` + "`" + `."
+    until: Date
+  ): [DailyStat!]! @cost(size: 30)
+  "Its figures over all time by version, platform or model, most sessions first; at most 5,000."
+  breakdown(
+    "What to split by."
+    by: Dimension!
+  ): [SkillBreakdown!]! @cost(size: 20)
+  "Which other skills fired in the sessions in which this one was seen and did not, most often first."
+  confusedWith(
+    "How many, 1 to 100; 10 when omitted."
+    first: Int = 10
+  ): [SkillConfusion!]! @cost(size: 10)
+  "When it was first named."
+  createdAt: Time!
+}
+
+"A page of skills."
+type SkillConnection {
+  "The skills with their cursors."
+  edges: [SkillEdge!]!
+  "The skills alone."
+  nodes: [Skill!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"A skill in a page."
+type SkillEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The skill."
+  node: Skill!
+}
+
+"One day of a skill. A session belongs to the day on which it first saw the skill, in UTC."
+type DailyStat {
+  "The day."
+  date: Date!
+  "Sessions in which it was seen."
+  sessions: Int!
+  "Sessions in which it fired."
+  triggeredSessions: Int!
+  "triggeredSessions of sessions; null without sessions."
+  triggerRate: Float
+  "Sessions that were graded for it."
+  graded: Int!
+  "Graded sessions with a rate of at least 0.5."
+  passed: Int!
+  "Mean rate of the graded sessions; null without any."
+  passRate: Float
+  "Mean confidence of the triggers that carried one; null without any."
+  avgConfidence: Float
+}
+
+"The figures of a skill for one version, platform or model."
+type SkillBreakdown {
+  "The version hash, platform or model; null where telemetry did not say."
+  value: String
+  "Sessions in which it was seen."
+  sessions: Int!
+  "Sessions in which it fired, of those in which it was seen; null without any."
+  triggerRate: Rate
+  "Mean rate of graded sessions; null without any."
+  passRate: Rate
+  "Mean confidence of triggers that carried one; null without any."
+  avgConfidence: Rate
+}
+
+"A skill that fired where another was seen and did not."
+type SkillConfusion {
+  "The skill that fired."
+  skill: Skill!
+  "In how many sessions."
+  sessions: Int!
+}
+
+"Which skills to list. Everything given must hold."
+input SkillFilter {
+  "Only skills with this status."
+  status: SkillStatus
+  "Only skills whose name contains this text, whatever the case; 1 to 200 characters."
+  nameContains: String
+  "Only skills that have, or have not, graded sessions."
+  hasEvidence: Boolean
+}
+
+"A delivery of telemetry."
+input PushTelemetryInput {
+  "Version of the envelope: ` + "`" + `2.0` + "`" + `."
+  schemaVersion: String!
+  "Version of the client, for its own records."
+  clientVersion: String
+  "The client's id of this delivery: the same id again counts nothing twice."
+  pushId: ID!
+  "Version of what normalized the records, for the client's own records."
+  normalizerVersion: String
+  """
+  The records: an object with the lists ` + "`" + `sessions` + "`" + `, ` + "`" + `prompts` + "`" + `, ` + "`" + `skill_invocations` + "`" + `, ` + "`" + `execution_facts` + "`" + `,
+  ` + "`" + `grading_results` + "`" + ` and ` + "`" + `improvement_signals` + "`" + `; other lists and unknown fields are ignored. Every record has a natural key, and the
+  same record again counts once; a later copy fills in what it knows more. A record may come before its session.
+  """
+  canonical: JSON!
+}
+
+"What became of a delivery."
+interface PushReceipt {
+  "Always ` + "`" + `accepted` + "`" + `."
+  status: String!
+  "The client's id of the delivery."
+  pushId: ID!
+  "Whether the delivery was new."
+  isNew: Boolean!
+  "Records that were new or said more than before, by kind."
+  accepted: PushCounts!
+  "Records that said nothing new."
+  duplicates: Int!
+  "Records older than the retention, or more than a day ahead."
+  ignored: Int!
+}
+
+"A delivery that was stored."
+type NewPush implements PushReceipt {
+  "Always ` + "`" + `accepted` + "`" + `."
+  status: String!
+  "The client's id of the delivery."
+  pushId: ID!
+  "Always true."
+  isNew: Boolean!
+  "Records that were new or said more than before, by kind."
+  accepted: PushCounts!
+  "Records that said nothing new."
+  duplicates: Int!
+  "Records older than the retention, or more than a day ahead."
+  ignored: Int!
+}
+
+"A delivery that had been stored before."
+type RepeatedPush implements PushReceipt {
+  "Always ` + "`" + `accepted` + "`" + `."
+  status: String!
+  "The client's id of the delivery."
+  pushId: ID!
+  "Always false."
+  isNew: Boolean!
+  "Always true."
+  duplicate: Boolean!
+  "Nothing: it was counted the first time."
+  accepted: PushCounts!
+  "0: they were counted the first time."
+  duplicates: Int!
+  "0: they were counted the first time."
+  ignored: Int!
+}
+
+"Records of a delivery by kind."
+type PushCounts {
+  "Sessions."
+  sessions: Int!
+  "Prompts."
+  prompts: Int!
+  "Skill invocations."
+  skillInvocations: Int!
+  "Execution facts."
+  executionFacts: Int!
+  "Grading results."
+  gradingResults: Int!
+  "Improvement signals."
+  improvementSignals: Int!
+}
+
 "What can be asked. Everything is seen from the organization of the API key."
 type Query {
   "Who is asking, and what they may do."
@@ -2344,6 +3175,30 @@ type Query {
     "Which ones; all when omitted."
     filter: EventFilter
   ): EventConnection!
+  "One skill, by one of id and name; an error with code NOT_FOUND when there is none."
+  skill(
+    "The skill's id."
+    id: ID
+    "Its exact name."
+    name: String
+    "Its id or its exact name."
+    idOrName: String
+  ): Skill
+  "The organization's skills."
+  skills(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after; it belongs to one order."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: SkillFilter
+    "In which order; last seen first when omitted."
+    orderBy: SkillOrder = LAST_SEEN
+  ): SkillConnection!
   "One eval suite; an error with code NOT_FOUND when there is none."
   suite(
     "The suite's id."
@@ -2494,6 +3349,11 @@ type RemoveMemberPayload {
 
 "What can be changed. Every mutation is all or nothing."
 type Mutation {
+  "Stores a delivery of telemetry, all or nothing, and brings every figure up to date."
+  pushTelemetry(
+    "The delivery."
+    input: PushTelemetryInput!
+  ): PushReceipt @auth(can: TELEMETRY_WRITE)
   "Makes an eval suite."
   createSuite(
     "The suite."
@@ -2666,6 +3526,28 @@ func (ec *executionContext) childFields_CreateSuitePayload(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type CreateSuitePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DailyStat(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "date":
+		return ec.fieldContext_DailyStat_date(ctx, field)
+	case "sessions":
+		return ec.fieldContext_DailyStat_sessions(ctx, field)
+	case "triggeredSessions":
+		return ec.fieldContext_DailyStat_triggeredSessions(ctx, field)
+	case "triggerRate":
+		return ec.fieldContext_DailyStat_triggerRate(ctx, field)
+	case "graded":
+		return ec.fieldContext_DailyStat_graded(ctx, field)
+	case "passed":
+		return ec.fieldContext_DailyStat_passed(ctx, field)
+	case "passRate":
+		return ec.fieldContext_DailyStat_passRate(ctx, field)
+	case "avgConfidence":
+		return ec.fieldContext_DailyStat_avgConfidence(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DailyStat", field.Name)
+}
+
 func (ec *executionContext) childFields_DeleteSuitePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "deletedId":
@@ -2824,6 +3706,38 @@ func (ec *executionContext) childFields_PageInfo(ctx context.Context, field grap
 	return nil, fmt.Errorf("no field named %q was found under type PageInfo", field.Name)
 }
 
+func (ec *executionContext) childFields_PushCounts(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "sessions":
+		return ec.fieldContext_PushCounts_sessions(ctx, field)
+	case "prompts":
+		return ec.fieldContext_PushCounts_prompts(ctx, field)
+	case "skillInvocations":
+		return ec.fieldContext_PushCounts_skillInvocations(ctx, field)
+	case "executionFacts":
+		return ec.fieldContext_PushCounts_executionFacts(ctx, field)
+	case "gradingResults":
+		return ec.fieldContext_PushCounts_gradingResults(ctx, field)
+	case "improvementSignals":
+		return ec.fieldContext_PushCounts_improvementSignals(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PushCounts", field.Name)
+}
+
+func (ec *executionContext) childFields_Rate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "value":
+		return ec.fieldContext_Rate_value(ctx, field)
+	case "count":
+		return ec.fieldContext_Rate_count(ctx, field)
+	case "low":
+		return ec.fieldContext_Rate_low(ctx, field)
+	case "high":
+		return ec.fieldContext_Rate_high(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Rate", field.Name)
+}
+
 func (ec *executionContext) childFields_RemoveMemberPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "user":
@@ -2838,6 +3752,110 @@ func (ec *executionContext) childFields_RevokeApiKeyPayload(ctx context.Context,
 		return ec.fieldContext_RevokeApiKeyPayload_apiKey(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RevokeApiKeyPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_Skill(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Skill_id(ctx, field)
+	case "name":
+		return ec.fieldContext_Skill_name(ctx, field)
+	case "status":
+		return ec.fieldContext_Skill_status(ctx, field)
+	case "uniqueSessions":
+		return ec.fieldContext_Skill_uniqueSessions(ctx, field)
+	case "gradedSessions":
+		return ec.fieldContext_Skill_gradedSessions(ctx, field)
+	case "hasEvidence":
+		return ec.fieldContext_Skill_hasEvidence(ctx, field)
+	case "firstSeenAt":
+		return ec.fieldContext_Skill_firstSeenAt(ctx, field)
+	case "lastSeenAt":
+		return ec.fieldContext_Skill_lastSeenAt(ctx, field)
+	case "triggerRate":
+		return ec.fieldContext_Skill_triggerRate(ctx, field)
+	case "avgConfidence":
+		return ec.fieldContext_Skill_avgConfidence(ctx, field)
+	case "confidenceCoverage":
+		return ec.fieldContext_Skill_confidenceCoverage(ctx, field)
+	case "passRate":
+		return ec.fieldContext_Skill_passRate(ctx, field)
+	case "rates":
+		return ec.fieldContext_Skill_rates(ctx, field)
+	case "dailyStats":
+		return ec.fieldContext_Skill_dailyStats(ctx, field)
+	case "breakdown":
+		return ec.fieldContext_Skill_breakdown(ctx, field)
+	case "confusedWith":
+		return ec.fieldContext_Skill_confusedWith(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Skill_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Skill", field.Name)
+}
+
+func (ec *executionContext) childFields_SkillBreakdown(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "value":
+		return ec.fieldContext_SkillBreakdown_value(ctx, field)
+	case "sessions":
+		return ec.fieldContext_SkillBreakdown_sessions(ctx, field)
+	case "triggerRate":
+		return ec.fieldContext_SkillBreakdown_triggerRate(ctx, field)
+	case "passRate":
+		return ec.fieldContext_SkillBreakdown_passRate(ctx, field)
+	case "avgConfidence":
+		return ec.fieldContext_SkillBreakdown_avgConfidence(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SkillBreakdown", field.Name)
+}
+
+func (ec *executionContext) childFields_SkillConfusion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "skill":
+		return ec.fieldContext_SkillConfusion_skill(ctx, field)
+	case "sessions":
+		return ec.fieldContext_SkillConfusion_sessions(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SkillConfusion", field.Name)
+}
+
+func (ec *executionContext) childFields_SkillConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_SkillConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_SkillConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_SkillConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_SkillConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SkillConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_SkillEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_SkillEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_SkillEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SkillEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_SkillRates(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "triggerRate":
+		return ec.fieldContext_SkillRates_triggerRate(ctx, field)
+	case "confidenceCoverage":
+		return ec.fieldContext_SkillRates_confidenceCoverage(ctx, field)
+	case "avgConfidence":
+		return ec.fieldContext_SkillRates_avgConfidence(ctx, field)
+	case "passRate":
+		return ec.fieldContext_SkillRates_passRate(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SkillRates", field.Name)
 }
 
 func (ec *executionContext) childFields_SuiteRevision(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -3214,6 +4232,20 @@ func (ec *executionContext) field_Mutation_deleteSuite_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_pushTelemetry_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.PushTelemetryInput, error) {
+			return ec.unmarshalNPushTelemetryInput2skillgraphᚋmodelsᚐPushTelemetryInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_removeMember_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -3472,6 +4504,90 @@ func (ec *executionContext) field_Query_nodes_args(ctx context.Context, rawArgs 
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_skill_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (*ids.ID, error) {
+			return ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "name",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["name"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "idOrName",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["idOrName"] = arg2
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_skills_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.SkillFilter, error) {
+			return ec.unmarshalOSkillFilter2ᚖskillgraphᚋmodelsᚐSkillFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) (*models.SkillOrder, error) {
+			return ec.unmarshalOSkillOrder2ᚖskillgraphᚋmodelsᚐSkillOrder(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg5
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_suite_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -3537,6 +4653,56 @@ func (ec *executionContext) field_Query_suites_args(ctx context.Context, rawArgs
 		return nil, err
 	}
 	args["orderBy"] = arg5
+	return args, nil
+}
+
+func (ec *executionContext) field_Skill_breakdown_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "by",
+		func(ctx context.Context, v any) (models.Dimension, error) {
+			return ec.unmarshalNDimension2skillgraphᚋmodelsᚐDimension(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["by"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Skill_confusedWith_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Skill_dailyStats_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "since",
+		func(ctx context.Context, v any) (*models.Date, error) {
+			return ec.unmarshalODate2ᚖskillgraphᚋmodelsᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["since"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "until",
+		func(ctx context.Context, v any) (*models.Date, error) {
+			return ec.unmarshalODate2ᚖskillgraphᚋmodelsᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["until"] = arg1
 	return args, nil
 }
 
@@ -4364,6 +5530,190 @@ func (ec *executionContext) fieldContext_CreateSuitePayload_suite(_ context.Cont
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _DailyStat_date(ctx context.Context, field graphql.CollectedField, obj *models.DailyStat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DailyStat_date(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Date, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.Date) graphql.Marshaler {
+			return ec.marshalNDate2skillgraphᚋmodelsᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DailyStat_date(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DailyStat", field, false, false, errors.New("field of type Date does not have child fields"))
+}
+
+func (ec *executionContext) _DailyStat_sessions(ctx context.Context, field graphql.CollectedField, obj *models.DailyStat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DailyStat_sessions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Sessions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DailyStat_sessions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DailyStat", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DailyStat_triggeredSessions(ctx context.Context, field graphql.CollectedField, obj *models.DailyStat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DailyStat_triggeredSessions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TriggeredSessions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DailyStat_triggeredSessions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DailyStat", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DailyStat_triggerRate(ctx context.Context, field graphql.CollectedField, obj *models.DailyStat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DailyStat_triggerRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TriggerRate(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DailyStat_triggerRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DailyStat", field, true, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _DailyStat_graded(ctx context.Context, field graphql.CollectedField, obj *models.DailyStat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DailyStat_graded(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Graded, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DailyStat_graded(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DailyStat", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DailyStat_passed(ctx context.Context, field graphql.CollectedField, obj *models.DailyStat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DailyStat_passed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Passed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DailyStat_passed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DailyStat", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DailyStat_passRate(ctx context.Context, field graphql.CollectedField, obj *models.DailyStat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DailyStat_passRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PassRate(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DailyStat_passRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DailyStat", field, true, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _DailyStat_avgConfidence(ctx context.Context, field graphql.CollectedField, obj *models.DailyStat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DailyStat_avgConfidence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AvgConfidence(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DailyStat_avgConfidence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DailyStat", field, true, false, errors.New("field of type Float does not have child fields"))
 }
 
 func (ec *executionContext) _DeleteSuitePayload_deletedId(ctx context.Context, field graphql.CollectedField, obj *models.DeleteSuitePayload) (ret graphql.Marshaler) {
@@ -5806,6 +7156,50 @@ func (ec *executionContext) fieldContext_LlmRubricCase_threshold(_ context.Conte
 	return graphql.NewScalarFieldContext("LlmRubricCase", field, false, false, errors.New("field of type Float does not have child fields"))
 }
 
+func (ec *executionContext) _Mutation_pushTelemetry(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_pushTelemetry(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().PushTelemetry(ctx, fc.Args["input"].(models.PushTelemetryInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.PushReceipt) graphql.Marshaler {
+			return ec.marshalOPushReceipt2skillgraphᚋmodelsᚐPushReceipt(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_pushTelemetry(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_pushTelemetry_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_createSuite(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -6290,6 +7684,153 @@ func (ec *executionContext) fieldContext_Mutation_removeMember(ctx context.Conte
 	return fc, nil
 }
 
+func (ec *executionContext) _NewPush_status(ctx context.Context, field graphql.CollectedField, obj *models.NewPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NewPush_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NewPush_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NewPush", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _NewPush_pushId(ctx context.Context, field graphql.CollectedField, obj *models.NewPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NewPush_pushId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PushID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NewPush_pushId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NewPush", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _NewPush_isNew(ctx context.Context, field graphql.CollectedField, obj *models.NewPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NewPush_isNew(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IsNew, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NewPush_isNew(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NewPush", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _NewPush_accepted(ctx context.Context, field graphql.CollectedField, obj *models.NewPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NewPush_accepted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Accepted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PushCounts) graphql.Marshaler {
+			return ec.marshalNPushCounts2ᚖskillgraphᚋmodelsᚐPushCounts(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NewPush_accepted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NewPush",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PushCounts(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NewPush_duplicates(ctx context.Context, field graphql.CollectedField, obj *models.NewPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NewPush_duplicates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Duplicates, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NewPush_duplicates(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NewPush", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _NewPush_ignored(ctx context.Context, field graphql.CollectedField, obj *models.NewPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NewPush_ignored(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Ignored, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NewPush_ignored(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NewPush", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _Organization_id(ctx context.Context, field graphql.CollectedField, obj *models.Organization) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -6631,6 +8172,144 @@ func (ec *executionContext) fieldContext_PageInfo_total(_ context.Context, field
 	return graphql.NewScalarFieldContext("PageInfo", field, true, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _PushCounts_sessions(ctx context.Context, field graphql.CollectedField, obj *models.PushCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushCounts_sessions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Sessions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PushCounts_sessions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PushCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PushCounts_prompts(ctx context.Context, field graphql.CollectedField, obj *models.PushCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushCounts_prompts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Prompts, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PushCounts_prompts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PushCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PushCounts_skillInvocations(ctx context.Context, field graphql.CollectedField, obj *models.PushCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushCounts_skillInvocations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SkillInvocations, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PushCounts_skillInvocations(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PushCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PushCounts_executionFacts(ctx context.Context, field graphql.CollectedField, obj *models.PushCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushCounts_executionFacts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExecutionFacts, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PushCounts_executionFacts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PushCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PushCounts_gradingResults(ctx context.Context, field graphql.CollectedField, obj *models.PushCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushCounts_gradingResults(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.GradingResults, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PushCounts_gradingResults(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PushCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PushCounts_improvementSignals(ctx context.Context, field graphql.CollectedField, obj *models.PushCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushCounts_improvementSignals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ImprovementSignals, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PushCounts_improvementSignals(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PushCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _Query_viewer(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -6827,6 +8506,94 @@ func (ec *executionContext) fieldContext_Query_events(ctx context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_skill(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_skill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Skill(ctx, fc.Args["id"].(*ids.ID), fc.Args["name"].(*string), fc.Args["idOrName"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalOSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_skill(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_skill_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_skills(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_skills(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Skills(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.SkillFilter), fc.Args["orderBy"].(*models.SkillOrder))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Skill]) graphql.Marshaler {
+			return ec.marshalNSkillConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_skills(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SkillConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_skills_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_suite(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -6991,6 +8758,98 @@ func (ec *executionContext) fieldContext_Query___schema(_ context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _Rate_value(ctx context.Context, field graphql.CollectedField, obj *models.Rate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Rate_value(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Value, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Rate_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Rate", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _Rate_count(ctx context.Context, field graphql.CollectedField, obj *models.Rate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Rate_count(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Count, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Rate_count(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Rate", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Rate_low(ctx context.Context, field graphql.CollectedField, obj *models.Rate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Rate_low(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Low, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Rate_low(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Rate", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _Rate_high(ctx context.Context, field graphql.CollectedField, obj *models.Rate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Rate_high(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.High, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Rate_high(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Rate", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
 func (ec *executionContext) _RemoveMemberPayload_user(ctx context.Context, field graphql.CollectedField, obj *models.RemoveMemberPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -7023,6 +8882,176 @@ func (ec *executionContext) fieldContext_RemoveMemberPayload_user(_ context.Cont
 	return fc, nil
 }
 
+func (ec *executionContext) _RepeatedPush_status(ctx context.Context, field graphql.CollectedField, obj *models.RepeatedPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepeatedPush_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepeatedPush_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepeatedPush", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepeatedPush_pushId(ctx context.Context, field graphql.CollectedField, obj *models.RepeatedPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepeatedPush_pushId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PushID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepeatedPush_pushId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepeatedPush", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _RepeatedPush_isNew(ctx context.Context, field graphql.CollectedField, obj *models.RepeatedPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepeatedPush_isNew(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IsNew, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepeatedPush_isNew(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepeatedPush", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _RepeatedPush_duplicate(ctx context.Context, field graphql.CollectedField, obj *models.RepeatedPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepeatedPush_duplicate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Duplicate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepeatedPush_duplicate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepeatedPush", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _RepeatedPush_accepted(ctx context.Context, field graphql.CollectedField, obj *models.RepeatedPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepeatedPush_accepted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Accepted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PushCounts) graphql.Marshaler {
+			return ec.marshalNPushCounts2ᚖskillgraphᚋmodelsᚐPushCounts(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepeatedPush_accepted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepeatedPush",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PushCounts(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepeatedPush_duplicates(ctx context.Context, field graphql.CollectedField, obj *models.RepeatedPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepeatedPush_duplicates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Duplicates, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepeatedPush_duplicates(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepeatedPush", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _RepeatedPush_ignored(ctx context.Context, field graphql.CollectedField, obj *models.RepeatedPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepeatedPush_ignored(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Ignored, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepeatedPush_ignored(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepeatedPush", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _RevokeApiKeyPayload_apiKey(ctx context.Context, field graphql.CollectedField, obj *models.RevokeAPIKeyPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -7050,6 +9079,968 @@ func (ec *executionContext) fieldContext_RevokeApiKeyPayload_apiKey(_ context.Co
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_ApiKey(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Skill_id(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Skill_name(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Skill_status(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.SkillStatus) graphql.Marshaler {
+			return ec.marshalNSkillStatus2skillgraphᚋmodelsᚐSkillStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, false, false, errors.New("field of type SkillStatus does not have child fields"))
+}
+
+func (ec *executionContext) _Skill_uniqueSessions(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_uniqueSessions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UniqueSessions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_uniqueSessions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Skill_gradedSessions(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_gradedSessions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.GradedSessions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_gradedSessions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Skill_hasEvidence(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_hasEvidence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.HasEvidence(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_hasEvidence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, true, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _Skill_firstSeenAt(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_firstSeenAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FirstSeenAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_firstSeenAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Skill_lastSeenAt(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_lastSeenAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastSeenAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_lastSeenAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Skill_triggerRate(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_triggerRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Skill().TriggerRate(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_triggerRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, true, true, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _Skill_avgConfidence(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_avgConfidence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Skill().AvgConfidence(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_avgConfidence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, true, true, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _Skill_confidenceCoverage(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_confidenceCoverage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Skill().ConfidenceCoverage(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_confidenceCoverage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, true, true, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _Skill_passRate(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_passRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PassRate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_passRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _Skill_rates(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_rates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Skill().Rates(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SkillRates) graphql.Marshaler {
+			return ec.marshalNSkillRates2ᚖskillgraphᚋmodelsᚐSkillRates(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_rates(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Skill",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SkillRates(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Skill_dailyStats(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_dailyStats(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Skill().DailyStats(ctx, obj, fc.Args["since"].(*models.Date), fc.Args["until"].(*models.Date))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.DailyStat) graphql.Marshaler {
+			return ec.marshalNDailyStat2ᚕᚖskillgraphᚋmodelsᚐDailyStatᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_dailyStats(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Skill",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DailyStat(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Skill_dailyStats_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Skill_breakdown(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_breakdown(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Skill().Breakdown(ctx, obj, fc.Args["by"].(models.Dimension))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.SkillBreakdown) graphql.Marshaler {
+			return ec.marshalNSkillBreakdown2ᚕᚖskillgraphᚋmodelsᚐSkillBreakdownᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_breakdown(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Skill",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SkillBreakdown(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Skill_breakdown_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Skill_confusedWith(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_confusedWith(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Skill().ConfusedWith(ctx, obj, fc.Args["first"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.SkillConfusion) graphql.Marshaler {
+			return ec.marshalNSkillConfusion2ᚕᚖskillgraphᚋmodelsᚐSkillConfusionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_confusedWith(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Skill",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SkillConfusion(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Skill_confusedWith_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Skill_createdAt(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SkillBreakdown_value(ctx context.Context, field graphql.CollectedField, obj *models.SkillBreakdown) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillBreakdown_value(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Value(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SkillBreakdown_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SkillBreakdown", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SkillBreakdown_sessions(ctx context.Context, field graphql.CollectedField, obj *models.SkillBreakdown) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillBreakdown_sessions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Sessions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SkillBreakdown_sessions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SkillBreakdown", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SkillBreakdown_triggerRate(ctx context.Context, field graphql.CollectedField, obj *models.SkillBreakdown) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillBreakdown_triggerRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TriggerRate(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+			return ec.marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SkillBreakdown_triggerRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillBreakdown",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Rate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SkillBreakdown_passRate(ctx context.Context, field graphql.CollectedField, obj *models.SkillBreakdown) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillBreakdown_passRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PassRate(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+			return ec.marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SkillBreakdown_passRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillBreakdown",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Rate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SkillBreakdown_avgConfidence(ctx context.Context, field graphql.CollectedField, obj *models.SkillBreakdown) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillBreakdown_avgConfidence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AvgConfidence(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+			return ec.marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SkillBreakdown_avgConfidence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillBreakdown",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Rate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SkillConfusion_skill(ctx context.Context, field graphql.CollectedField, obj *models.SkillConfusion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillConfusion_skill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SkillConfusion().Skill(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalNSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SkillConfusion_skill(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillConfusion",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SkillConfusion_sessions(ctx context.Context, field graphql.CollectedField, obj *models.SkillConfusion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillConfusion_sessions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Sessions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SkillConfusion_sessions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SkillConfusion", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SkillConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Skill]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.Skill]) graphql.Marshaler {
+			return ec.marshalNSkillEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SkillConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SkillEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SkillConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Skill]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Skill) graphql.Marshaler {
+			return ec.marshalNSkill2ᚕᚖskillgraphᚋmodelsᚐSkillᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SkillConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SkillConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Skill]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SkillConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SkillConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Skill]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SkillConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SkillConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SkillEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Skill]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SkillEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SkillEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SkillEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Skill]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalNSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SkillEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SkillRates_triggerRate(ctx context.Context, field graphql.CollectedField, obj *models.SkillRates) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillRates_triggerRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TriggerRate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+			return ec.marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SkillRates_triggerRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillRates",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Rate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SkillRates_confidenceCoverage(ctx context.Context, field graphql.CollectedField, obj *models.SkillRates) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillRates_confidenceCoverage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ConfidenceCoverage, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+			return ec.marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SkillRates_confidenceCoverage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillRates",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Rate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SkillRates_avgConfidence(ctx context.Context, field graphql.CollectedField, obj *models.SkillRates) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillRates_avgConfidence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AvgConfidence, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+			return ec.marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SkillRates_avgConfidence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillRates",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Rate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SkillRates_passRate(ctx context.Context, field graphql.CollectedField, obj *models.SkillRates) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillRates_passRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PassRate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+			return ec.marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SkillRates_passRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillRates",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Rate(ctx, field)
 		},
 	}
 	return fc, nil
@@ -9658,6 +12649,108 @@ func (ec *executionContext) unmarshalInputEventFilter(ctx context.Context, obj a
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputPushTelemetryInput(ctx context.Context, obj any) (models.PushTelemetryInput, error) {
+	var it models.PushTelemetryInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"schemaVersion", "clientVersion", "pushId", "normalizerVersion", "canonical"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "schemaVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("schemaVersion"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SchemaVersion = data
+		case "clientVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientVersion"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClientVersion = graphql.OmittableOf(data)
+		case "pushId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("pushId"))
+			data, err := ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PushID = data
+		case "normalizerVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("normalizerVersion"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.NormalizerVersion = graphql.OmittableOf(data)
+		case "canonical":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("canonical"))
+			data, err := ec.unmarshalNJSON2skillgraphᚋmodelsᚐJSON(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Canonical = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputSkillFilter(ctx context.Context, obj any) (models.SkillFilter, error) {
+	var it models.SkillFilter
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"status", "nameContains", "hasEvidence"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "status":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("status"))
+			data, err := ec.unmarshalOSkillStatus2ᚖskillgraphᚋmodelsᚐSkillStatus(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Status = graphql.OmittableOf(data)
+		case "nameContains":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("nameContains"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.NameContains = graphql.OmittableOf(data)
+		case "hasEvidence":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("hasEvidence"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.HasEvidence = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputSuiteFilter(ctx context.Context, obj any) (models.SuiteFilter, error) {
 	var it models.SuiteFilter
 	if obj == nil {
@@ -9893,6 +12986,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._SuiteRevision(ctx, sel, obj)
+	case *models.Skill:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Skill(ctx, sel, obj)
 	case *models.Organization:
 		if obj == nil {
 			return graphql.Null
@@ -9913,6 +13011,33 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return typedObj
 		} else {
 			panic(fmt.Errorf("unexpected type %T; non-generated variants of Node must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _PushReceipt(ctx context.Context, sel ast.SelectionSet, obj models.PushReceipt) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case models.RepeatedPush:
+		return ec._RepeatedPush(ctx, sel, &obj)
+	case *models.RepeatedPush:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._RepeatedPush(ctx, sel, obj)
+	case models.NewPush:
+		return ec._NewPush(ctx, sel, &obj)
+	case *models.NewPush:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._NewPush(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of PushReceipt must implement graphql.Marshaler", obj))
 		}
 	}
 }
@@ -10439,6 +13564,79 @@ func (ec *executionContext) _CreateSuitePayload(ctx context.Context, sel ast.Sel
 		case "suite":
 			out.Values[i] = ec._CreateSuitePayload_suite(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var dailyStatImplementors = []string{"DailyStat"}
+
+func (ec *executionContext) _DailyStat(ctx context.Context, sel ast.SelectionSet, obj *models.DailyStat) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, dailyStatImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DailyStat")
+		case "date":
+			out.Values[i] = ec._DailyStat_date(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "sessions":
+			out.Values[i] = ec._DailyStat_sessions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "triggeredSessions":
+			out.Values[i] = ec._DailyStat_triggeredSessions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "triggerRate":
+			out.Values[i] = ec._DailyStat_triggerRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "graded":
+			out.Values[i] = ec._DailyStat_graded(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "passed":
+			out.Values[i] = ec._DailyStat_passed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "passRate":
+			out.Values[i] = ec._DailyStat_passRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "avgConfidence":
+			out.Values[i] = ec._DailyStat_avgConfidence(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -11361,6 +14559,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		switch field.Name {
 		case "__typename":
 			out.Values[i] = graphql.MarshalString("Mutation")
+		case "pushTelemetry":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_pushTelemetry(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "createSuite":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_createSuite(ctx, field)
@@ -11436,6 +14641,69 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 				return ec._Mutation_removeMember(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var newPushImplementors = []string{"NewPush", "PushReceipt"}
+
+func (ec *executionContext) _NewPush(ctx context.Context, sel ast.SelectionSet, obj *models.NewPush) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, newPushImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NewPush")
+		case "status":
+			out.Values[i] = ec._NewPush_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pushId":
+			out.Values[i] = ec._NewPush_pushId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "isNew":
+			out.Values[i] = ec._NewPush_isNew(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "accepted":
+			out.Values[i] = ec._NewPush_accepted(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "duplicates":
+			out.Values[i] = ec._NewPush_duplicates(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "ignored":
+			out.Values[i] = ec._NewPush_ignored(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -11689,6 +14957,69 @@ func (ec *executionContext) _PageInfo(ctx context.Context, sel ast.SelectionSet,
 	return out
 }
 
+var pushCountsImplementors = []string{"PushCounts"}
+
+func (ec *executionContext) _PushCounts(ctx context.Context, sel ast.SelectionSet, obj *models.PushCounts) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, pushCountsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PushCounts")
+		case "sessions":
+			out.Values[i] = ec._PushCounts_sessions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "prompts":
+			out.Values[i] = ec._PushCounts_prompts(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "skillInvocations":
+			out.Values[i] = ec._PushCounts_skillInvocations(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "executionFacts":
+			out.Values[i] = ec._PushCounts_executionFacts(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "gradingResults":
+			out.Values[i] = ec._PushCounts_gradingResults(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "improvementSignals":
+			out.Values[i] = ec._PushCounts_improvementSignals(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var queryImplementors = []string{"Query"}
 
 func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) graphql.Marshaler {
@@ -11819,6 +15150,50 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "skill":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_skill(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "skills":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_skills(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "suite":
 			field := field
 
@@ -11898,6 +15273,59 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 	return out
 }
 
+var rateImplementors = []string{"Rate"}
+
+func (ec *executionContext) _Rate(ctx context.Context, sel ast.SelectionSet, obj *models.Rate) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, rateImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Rate")
+		case "value":
+			out.Values[i] = ec._Rate_value(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "count":
+			out.Values[i] = ec._Rate_count(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "low":
+			out.Values[i] = ec._Rate_low(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "high":
+			out.Values[i] = ec._Rate_high(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var removeMemberPayloadImplementors = []string{"RemoveMemberPayload"}
 
 func (ec *executionContext) _RemoveMemberPayload(ctx context.Context, sel ast.SelectionSet, obj *models.RemoveMemberPayload) graphql.Marshaler {
@@ -11912,6 +15340,74 @@ func (ec *executionContext) _RemoveMemberPayload(ctx context.Context, sel ast.Se
 			out.Values[i] = graphql.MarshalString("RemoveMemberPayload")
 		case "user":
 			out.Values[i] = ec._RemoveMemberPayload_user(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var repeatedPushImplementors = []string{"RepeatedPush", "PushReceipt"}
+
+func (ec *executionContext) _RepeatedPush(ctx context.Context, sel ast.SelectionSet, obj *models.RepeatedPush) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, repeatedPushImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RepeatedPush")
+		case "status":
+			out.Values[i] = ec._RepeatedPush_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pushId":
+			out.Values[i] = ec._RepeatedPush_pushId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "isNew":
+			out.Values[i] = ec._RepeatedPush_isNew(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "duplicate":
+			out.Values[i] = ec._RepeatedPush_duplicate(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "accepted":
+			out.Values[i] = ec._RepeatedPush_accepted(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "duplicates":
+			out.Values[i] = ec._RepeatedPush_duplicates(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "ignored":
+			out.Values[i] = ec._RepeatedPush_ignored(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -11951,6 +15447,671 @@ func (ec *executionContext) _RevokeApiKeyPayload(ctx context.Context, sel ast.Se
 		case "apiKey":
 			out.Values[i] = ec._RevokeApiKeyPayload_apiKey(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var skillImplementors = []string{"Skill", "Node"}
+
+func (ec *executionContext) _Skill(ctx context.Context, sel ast.SelectionSet, obj *models.Skill) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, skillImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Skill")
+		case "id":
+			out.Values[i] = ec._Skill_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "name":
+			out.Values[i] = ec._Skill_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "status":
+			out.Values[i] = ec._Skill_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "uniqueSessions":
+			out.Values[i] = ec._Skill_uniqueSessions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "gradedSessions":
+			out.Values[i] = ec._Skill_gradedSessions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "hasEvidence":
+			out.Values[i] = ec._Skill_hasEvidence(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "firstSeenAt":
+			out.Values[i] = ec._Skill_firstSeenAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "lastSeenAt":
+			out.Values[i] = ec._Skill_lastSeenAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "triggerRate":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_triggerRate(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "avgConfidence":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_avgConfidence(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "confidenceCoverage":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_confidenceCoverage(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "passRate":
+			out.Values[i] = ec._Skill_passRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "rates":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_rates(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "dailyStats":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_dailyStats(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "breakdown":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_breakdown(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "confusedWith":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_confusedWith(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdAt":
+			out.Values[i] = ec._Skill_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var skillBreakdownImplementors = []string{"SkillBreakdown"}
+
+func (ec *executionContext) _SkillBreakdown(ctx context.Context, sel ast.SelectionSet, obj *models.SkillBreakdown) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, skillBreakdownImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SkillBreakdown")
+		case "value":
+			out.Values[i] = ec._SkillBreakdown_value(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "sessions":
+			out.Values[i] = ec._SkillBreakdown_sessions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "triggerRate":
+			out.Values[i] = ec._SkillBreakdown_triggerRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "passRate":
+			out.Values[i] = ec._SkillBreakdown_passRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "avgConfidence":
+			out.Values[i] = ec._SkillBreakdown_avgConfidence(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var skillConfusionImplementors = []string{"SkillConfusion"}
+
+func (ec *executionContext) _SkillConfusion(ctx context.Context, sel ast.SelectionSet, obj *models.SkillConfusion) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, skillConfusionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SkillConfusion")
+		case "skill":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SkillConfusion_skill(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "sessions":
+			out.Values[i] = ec._SkillConfusion_sessions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var skillConnectionImplementors = []string{"SkillConnection"}
+
+func (ec *executionContext) _SkillConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.Skill]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, skillConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SkillConnection")
+		case "edges":
+			out.Values[i] = ec._SkillConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._SkillConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._SkillConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SkillConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var skillEdgeImplementors = []string{"SkillEdge"}
+
+func (ec *executionContext) _SkillEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.Skill]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, skillEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SkillEdge")
+		case "cursor":
+			out.Values[i] = ec._SkillEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._SkillEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var skillRatesImplementors = []string{"SkillRates"}
+
+func (ec *executionContext) _SkillRates(ctx context.Context, sel ast.SelectionSet, obj *models.SkillRates) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, skillRatesImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SkillRates")
+		case "triggerRate":
+			out.Values[i] = ec._SkillRates_triggerRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "confidenceCoverage":
+			out.Values[i] = ec._SkillRates_confidenceCoverage(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "avgConfidence":
+			out.Values[i] = ec._SkillRates_avgConfidence(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "passRate":
+			out.Values[i] = ec._SkillRates_passRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -13409,6 +17570,52 @@ func (ec *executionContext) unmarshalNCreateSuiteInput2skillgraphᚋmodelsᚐCre
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) marshalNDailyStat2ᚕᚖskillgraphᚋmodelsᚐDailyStatᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.DailyStat) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDailyStat2ᚖskillgraphᚋmodelsᚐDailyStat(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNDailyStat2ᚖskillgraphᚋmodelsᚐDailyStat(ctx context.Context, sel ast.SelectionSet, v *models.DailyStat) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DailyStat(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNDate2skillgraphᚋmodelsᚐDate(ctx context.Context, v any) (models.Date, error) {
+	var res models.Date
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNDate2skillgraphᚋmodelsᚐDate(ctx context.Context, sel ast.SelectionSet, v models.Date) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNDimension2skillgraphᚋmodelsᚐDimension(ctx context.Context, v any) (models.Dimension, error) {
+	var res models.Dimension
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNDimension2skillgraphᚋmodelsᚐDimension(ctx context.Context, sel ast.SelectionSet, v models.Dimension) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
 func (ec *executionContext) marshalNEvalCase2skillgraphᚋmodelsᚐEvalCase(ctx context.Context, sel ast.SelectionSet, v models.EvalCase) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -13569,6 +17776,22 @@ func (ec *executionContext) marshalNExpectation2skillgraphᚋmodelsᚐExpectatio
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) unmarshalNFloat2float64(ctx context.Context, v any) (float64, error) {
+	res, err := graphql.UnmarshalFloatContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNFloat2float64(ctx context.Context, sel ast.SelectionSet, v float64) graphql.Marshaler {
+	_ = sel
+	res := graphql.MarshalFloatContext(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return graphql.WrapContextMarshaler(ctx, res)
+}
+
 func (ec *executionContext) unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx context.Context, v any) (ids.ID, error) {
 	var res ids.ID
 	err := res.UnmarshalGQL(v)
@@ -13720,6 +17943,21 @@ func (ec *executionContext) marshalNPlan2skillgraphᚋmodelsᚐPlan(ctx context.
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) marshalNPushCounts2ᚖskillgraphᚋmodelsᚐPushCounts(ctx context.Context, sel ast.SelectionSet, v *models.PushCounts) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._PushCounts(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNPushTelemetryInput2skillgraphᚋmodelsᚐPushTelemetryInput(ctx context.Context, v any) (models.PushTelemetryInput, error) {
+	res, err := ec.unmarshalInputPushTelemetryInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNRole2skillgraphᚋmodelsᚐRole(ctx context.Context, v any) (models.Role, error) {
 	var res models.Role
 	err := res.UnmarshalGQLContext(ctx, v)
@@ -13727,6 +17965,140 @@ func (ec *executionContext) unmarshalNRole2skillgraphᚋmodelsᚐRole(ctx contex
 }
 
 func (ec *executionContext) marshalNRole2skillgraphᚋmodelsᚐRole(ctx context.Context, sel ast.SelectionSet, v models.Role) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) marshalNSkill2ᚕᚖskillgraphᚋmodelsᚐSkillᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Skill) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx context.Context, sel ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._Skill(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSkillBreakdown2ᚕᚖskillgraphᚋmodelsᚐSkillBreakdownᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.SkillBreakdown) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSkillBreakdown2ᚖskillgraphᚋmodelsᚐSkillBreakdown(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSkillBreakdown2ᚖskillgraphᚋmodelsᚐSkillBreakdown(ctx context.Context, sel ast.SelectionSet, v *models.SkillBreakdown) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SkillBreakdown(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSkillConfusion2ᚕᚖskillgraphᚋmodelsᚐSkillConfusionᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.SkillConfusion) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSkillConfusion2ᚖskillgraphᚋmodelsᚐSkillConfusion(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSkillConfusion2ᚖskillgraphᚋmodelsᚐSkillConfusion(ctx context.Context, sel ast.SelectionSet, v *models.SkillConfusion) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SkillConfusion(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSkillConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.Skill]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SkillConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSkillEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.Skill]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSkillEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSkillEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.Skill]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SkillEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSkillRates2ᚖskillgraphᚋmodelsᚐSkillRates(ctx context.Context, sel ast.SelectionSet, v *models.SkillRates) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SkillRates(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNSkillStatus2skillgraphᚋmodelsᚐSkillStatus(ctx context.Context, v any) (models.SkillStatus, error) {
+	var res models.SkillStatus
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSkillStatus2skillgraphᚋmodelsᚐSkillStatus(ctx context.Context, sel ast.SelectionSet, v models.SkillStatus) graphql.Marshaler {
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
@@ -14210,6 +18582,22 @@ func (ec *executionContext) marshalOCreateSuitePayload2ᚖskillgraphᚋmodelsᚐ
 	return ec._CreateSuitePayload(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalODate2ᚖskillgraphᚋmodelsᚐDate(ctx context.Context, v any) (*models.Date, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.Date)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalODate2ᚖskillgraphᚋmodelsᚐDate(ctx context.Context, sel ast.SelectionSet, v *models.Date) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
 func (ec *executionContext) marshalODeleteSuitePayload2ᚖskillgraphᚋmodelsᚐDeleteSuitePayload(ctx context.Context, sel ast.SelectionSet, v *models.DeleteSuitePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -14409,6 +18797,20 @@ func (ec *executionContext) marshalOPlan2ᚖskillgraphᚋmodelsᚐPlan(ctx conte
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) marshalOPushReceipt2skillgraphᚋmodelsᚐPushReceipt(ctx context.Context, sel ast.SelectionSet, v models.PushReceipt) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PushReceipt(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx context.Context, sel ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Rate(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalORemoveMemberPayload2ᚖskillgraphᚋmodelsᚐRemoveMemberPayload(ctx context.Context, sel ast.SelectionSet, v *models.RemoveMemberPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -14433,6 +18835,53 @@ func (ec *executionContext) unmarshalORole2ᚖskillgraphᚋmodelsᚐRole(ctx con
 }
 
 func (ec *executionContext) marshalORole2ᚖskillgraphᚋmodelsᚐRole(ctx context.Context, sel ast.SelectionSet, v *models.Role) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) marshalOSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx context.Context, sel ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Skill(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOSkillFilter2ᚖskillgraphᚋmodelsᚐSkillFilter(ctx context.Context, v any) (*models.SkillFilter, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputSkillFilter(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOSkillOrder2ᚖskillgraphᚋmodelsᚐSkillOrder(ctx context.Context, v any) (*models.SkillOrder, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.SkillOrder)
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOSkillOrder2ᚖskillgraphᚋmodelsᚐSkillOrder(ctx context.Context, sel ast.SelectionSet, v *models.SkillOrder) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) unmarshalOSkillStatus2ᚖskillgraphᚋmodelsᚐSkillStatus(ctx context.Context, v any) (*models.SkillStatus, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.SkillStatus)
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOSkillStatus2ᚖskillgraphᚋmodelsᚐSkillStatus(ctx context.Context, sel ast.SelectionSet, v *models.SkillStatus) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

@@ -19,6 +19,11 @@ var (
 	RevisionCases    = one("SuiteRevision.casesJson", func(r *models.SuiteRevision) *ids.ID { return &r.ID }, store.Org.CasesOfRevisions)
 	RevisionAuthor   = one("SuiteRevision.createdBy", func(r *models.SuiteRevision) *ids.ID { return r.CreatedByID }, store.Org.UsersByID)
 	RevisionSuite    = one("SuiteRevision.suite", func(r *models.SuiteRevision) *ids.ID { return &r.SuiteID }, store.Org.SuitesByID)
+	ConfusionSkill   = one("SkillConfusion.skill", func(c *models.SkillConfusion) *ids.ID { return &c.OtherID }, store.Org.SkillsByID)
+	SkillBreakdowns  = many("Skill.breakdown", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.BreakdownsOf)
+	SkillConfusions  = many("Skill.confusedWith", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.ConfusionsOf)
+	SkillDays        = many("Skill.dailyStats", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.DaysOf)
+	SkillSums        = one("Skill.rates", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.RecentSums)
 	SuiteAuthor      = one("EvalSuite.createdBy", func(s *models.EvalSuite) *ids.ID { return s.CreatedByID }, store.Org.UsersByID)
 	SuiteCases       = one("EvalSuite.casesJson", func(s *models.EvalSuite) *ids.ID { return &s.ID }, store.Org.CasesOfSuites)
 	SuiteRevisions   = page("EvalSuite.revisions", func(s *models.EvalSuite) *ids.ID { return &s.ID }, store.Org.RevisionsOf)
@@ -32,6 +37,7 @@ var (
 var kinds = map[ids.Kind]func(store.Org, context.Context, []ids.ID) (map[ids.ID]models.Node, error){
 	ids.Event:         asNodes(store.Org.EventsByID),
 	ids.Organization:  asNodes(store.Org.OrganizationsByID),
+	ids.Skill:         asNodes(store.Org.SkillsByID),
 	ids.Suite:         asNodes(store.Org.SuitesByID),
 	ids.SuiteRevision: asNodes(store.Org.RevisionsByID),
 	ids.User:          asNodes(store.Org.UsersByID),

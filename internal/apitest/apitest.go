@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -50,7 +51,14 @@ var people = []struct {
 func New(t testing.TB) *Server {
 	t.Helper()
 	url := dbtest.Database(t)
-	return Open(t, url, dbtest.Open(t, url, store.Options{MaxConns: 10}))
+	return Open(t, url, dbtest.Open(t, url, store.Options{MaxConns: 10, Clock: clock(time.Now())}))
+}
+
+// Noon is when every test begins, so that scenarios can have dates in them.
+var Noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
+
+func clock(start time.Time) func() time.Time {
+	return func() time.Time { return Noon.Add(time.Since(start)) }
 }
 
 // Open starts a server on a store.

@@ -38,6 +38,8 @@ const (
 	SuiteRevision
 	Source
 	Case
+	Skill
+	Push
 )
 
 var kindNames = [...]string{
@@ -50,6 +52,8 @@ var kindNames = [...]string{
 	SuiteRevision: "suite revision",
 	Source:        "cloud source",
 	Case:          "case",
+	Skill:         "skill",
+	Push:          "push",
 }
 
 // String is the kind as a person would say it.

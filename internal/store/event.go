@@ -36,8 +36,8 @@ type eventRow struct {
 }
 
 var eventOrder = order[eventRow]{
-	name: "seq", column: "t.seq", sql: "bigint", desc: true,
-	key: func(e *eventRow) string { return strconv.FormatInt(e.Seq, 10) },
+	name: "seq", columns: []string{"t.seq"}, types: []string{"bigint"}, desc: true,
+	key: func(e *eventRow) []string { return []string{strconv.FormatInt(e.Seq, 10)} },
 	id:  func(e *eventRow) ids.ID { return e.ID },
 }
 
