@@ -48,6 +48,26 @@ type ChangeMemberRolePayload struct {
 	User *User `json:"user"`
 }
 
+// A new alert.
+type CreateAlertInput struct {
+	// The skill to watch; when omitted, every skill, new ones included.
+	SkillID graphql.Omittable[*ids.ID] `json:"skillId,omitempty"`
+	// What to watch.
+	Type AlertType `json:"type"`
+	// 0 to 1 for PASS_RATE_BELOW, 0.6 when omitted; 0 to 90 days for NO_DATA, 7 when omitted.
+	Threshold graphql.Omittable[*float64] `json:"threshold,omitempty"`
+	// Where to tell.
+	Channel AlertChannel `json:"channel"`
+	// An object with exactly the channel's field: `chat_a_webhook_url`, `chat_b_webhook_url`, `email` or `webhook_url`.
+	Config JSON `json:"config"`
+}
+
+// What becomes of createAlert.
+type CreateAlertPayload struct {
+	// The new alert.
+	Alert *Alert `json:"alert"`
+}
+
 // A new API key.
 type CreateAPIKeyInput struct {
 	// What it is for, 1 to 200 characters.
@@ -92,10 +112,38 @@ type CreateSuitePayload struct {
 	Suite *EvalSuite `json:"suite"`
 }
 
+// What becomes of deleteAlert.
+type DeleteAlertPayload struct {
+	// The id that is gone.
+	DeletedID ids.ID `json:"deletedId"`
+}
+
 // What becomes of deleteSuite.
 type DeleteSuitePayload struct {
 	// The id that is gone.
 	DeletedID ids.ID `json:"deletedId"`
+}
+
+// A day on which an alert would have fired.
+type DryRunDay struct {
+	// The day, in UTC.
+	Date Date `json:"date"`
+	// The skill that would have broken the condition.
+	Skill *Skill `json:"skill"`
+	// The pass rate, or the days without data, at the end of that day.
+	Value float64 `json:"value"`
+}
+
+// An alert to try on the past.
+type DryRunInput struct {
+	// The skill; when omitted, every skill, at most the 50 last seen.
+	SkillID graphql.Omittable[*ids.ID] `json:"skillId,omitempty"`
+	// What to watch.
+	Type AlertType `json:"type"`
+	// The threshold; the type's default when omitted.
+	Threshold graphql.Omittable[*float64] `json:"threshold,omitempty"`
+	// How many days to look back, 1 to 90.
+	Days int `json:"days"`
 }
 
 // Which events to list. Everything given must hold.
@@ -246,6 +294,34 @@ type SuiteFilter struct {
 	NameContains graphql.Omittable[*string] `json:"nameContains,omitempty"`
 	// True: only suites that were put away; false or omitted: only the others.
 	Archived graphql.Omittable[*bool] `json:"archived,omitempty"`
+}
+
+// What becomes of testAlert.
+type TestAlertPayload struct {
+	// Whether the test message was delivered.
+	Delivered bool `json:"delivered"`
+	// The receiver's HTTP status; 0 where there was none.
+	Status int `json:"status"`
+	// What happened, in words.
+	Message string `json:"message"`
+}
+
+// A change of an alert: what is omitted stays as it is.
+type UpdateAlertInput struct {
+	// Whether it is evaluated; switching it on again forgets former failures.
+	Enabled graphql.Omittable[*bool] `json:"enabled,omitempty"`
+	// Tell nobody of new incidents until then; null: unmute.
+	MutedUntil graphql.Omittable[*time.Time] `json:"mutedUntil,omitempty"`
+	// A new threshold.
+	Threshold graphql.Omittable[*float64] `json:"threshold,omitempty"`
+	// A new destination on the same channel.
+	Config graphql.Omittable[JSON] `json:"config,omitempty"`
+}
+
+// What becomes of updateAlert.
+type UpdateAlertPayload struct {
+	// The alert as it is now.
+	Alert *Alert `json:"alert"`
 }
 
 // A change of an API key: what is omitted stays as it is.

@@ -181,6 +181,12 @@ func (p *PageInfo) Total(ctx context.Context) (int, error) { return p.total(ctx)
 type (
 	APIKeyConnection        = Connection[APIKey]
 	APIKeyEdge              = Edge[APIKey]
+	AlertConnection         = Connection[Alert]
+	AlertEdge               = Edge[Alert]
+	IncidentConnection      = Connection[Incident]
+	IncidentEdge            = Edge[Incident]
+	NotificationConnection  = Connection[Notification]
+	NotificationEdge        = Edge[Notification]
 	EvalSuiteConnection     = Connection[EvalSuite]
 	EvalSuiteEdge           = Edge[EvalSuite]
 	SkillConnection         = Connection[Skill]

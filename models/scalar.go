@@ -37,6 +37,9 @@ func UnmarshalTime(v any) (time.Time, error) {
 // Date is the scalar Date: a day in UTC.
 type Date time.Time
 
+// Time is the beginning of the day.
+func (d Date) Time() time.Time { return time.Time(d) }
+
 // MarshalGQL writes the day.
 func (d Date) MarshalGQL(w io.Writer) {
 	_, _ = io.WriteString(w, strconv.Quote(time.Time(d).Format(time.DateOnly)))

@@ -11,14 +11,19 @@ import (
 	"skillgraph/models"
 )
 
-// Root is the root of all resolvers.
-type Root struct{}
+// Root is the root of all resolvers, with what leads out of the process.
+type Root struct {
+	Alerts Alerts
+}
 
 type (
+	alertType      struct{}
 	apiKey         struct{}
 	evalSuite      struct{}
 	event          struct{}
-	mutation       struct{}
+	incident       struct{}
+	mutation       struct{ Root }
+	notification   struct{}
 	organization   struct{}
 	query          struct{}
 	skill          struct{}
@@ -28,10 +33,13 @@ type (
 )
 
 // The wiring that gqlgen asks for.
+func (Root) Alert() generated.AlertResolver                   { return alertType{} }
 func (Root) ApiKey() generated.ApiKeyResolver                 { return apiKey{} } //nolint:revive // gqlgen's spelling
 func (Root) EvalSuite() generated.EvalSuiteResolver           { return evalSuite{} }
 func (Root) Event() generated.EventResolver                   { return event{} }
-func (Root) Mutation() generated.MutationResolver             { return mutation{} }
+func (Root) Incident() generated.IncidentResolver             { return incident{} }
+func (r Root) Mutation() generated.MutationResolver           { return mutation{r} }
+func (Root) Notification() generated.NotificationResolver     { return notification{} }
 func (Root) Organization() generated.OrganizationResolver     { return organization{} }
 func (Root) Query() generated.QueryResolver                   { return query{} }
 func (Root) Skill() generated.SkillResolver                   { return skill{} }

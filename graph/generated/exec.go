@@ -30,10 +30,13 @@ func NewExecutableSchema(cfg Config) graphql.ExecutableSchema {
 type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 
 type ResolverRoot interface {
+	Alert() AlertResolver
 	ApiKey() ApiKeyResolver
 	EvalSuite() EvalSuiteResolver
 	Event() EventResolver
+	Incident() IncidentResolver
 	Mutation() MutationResolver
+	Notification() NotificationResolver
 	Organization() OrganizationResolver
 	Query() QueryResolver
 	Skill() SkillResolver
@@ -48,6 +51,38 @@ type DirectiveRoot struct {
 type ComplexityRoot struct {
 	AddMemberPayload struct {
 		User func(childComplexity int) int
+	}
+
+	Alert struct {
+		Channel        func(childComplexity int) int
+		Config         func(childComplexity int) int
+		CreatedAt      func(childComplexity int) int
+		CreatedBy      func(childComplexity int) int
+		DisabledReason func(childComplexity int) int
+		Enabled        func(childComplexity int) int
+		ID             func(childComplexity int) int
+		Incidents      func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		MutedUntil     func(childComplexity int) int
+		Notifications  func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		SigningSecret  func(childComplexity int) int
+		Skill          func(childComplexity int) int
+		SkillID        func(childComplexity int) int
+		State          func(childComplexity int) int
+		Threshold      func(childComplexity int) int
+		Type           func(childComplexity int) int
+		UpdatedAt      func(childComplexity int) int
+	}
+
+	AlertConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	AlertEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	ApiKey struct {
@@ -96,6 +131,10 @@ type ComplexityRoot struct {
 		User func(childComplexity int) int
 	}
 
+	CreateAlertPayload struct {
+		Alert func(childComplexity int) int
+	}
+
 	CreateApiKeyPayload struct {
 		APIKey func(childComplexity int) int
 		Key    func(childComplexity int) int
@@ -116,8 +155,18 @@ type ComplexityRoot struct {
 		TriggeredSessions func(childComplexity int) int
 	}
 
+	DeleteAlertPayload struct {
+		DeletedID func(childComplexity int) int
+	}
+
 	DeleteSuitePayload struct {
 		DeletedID func(childComplexity int) int
+	}
+
+	DryRunDay struct {
+		Date  func(childComplexity int) int
+		Skill func(childComplexity int) int
+		Value func(childComplexity int) int
 	}
 
 	EvalSuite struct {
@@ -186,6 +235,27 @@ type ComplexityRoot struct {
 		Trim          func(childComplexity int) int
 	}
 
+	Incident struct {
+		Alert      func(childComplexity int) int
+		ID         func(childComplexity int) int
+		OpenedAt   func(childComplexity int) int
+		ResolvedAt func(childComplexity int) int
+		Skill      func(childComplexity int) int
+		Value      func(childComplexity int) int
+	}
+
+	IncidentConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	IncidentEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	JsonSchemaCase struct {
 		CaseKind func(childComplexity int) int
 		ID       func(childComplexity int) int
@@ -208,13 +278,17 @@ type ComplexityRoot struct {
 		ArchiveSuite     func(childComplexity int, id ids.ID) int
 		ChangeMemberRole func(childComplexity int, userID ids.ID, role models.Role) int
 		CreateAPIKey     func(childComplexity int, input models.CreateAPIKeyInput) int
+		CreateAlert      func(childComplexity int, input models.CreateAlertInput) int
 		CreateSuite      func(childComplexity int, input models.CreateSuiteInput) int
+		DeleteAlert      func(childComplexity int, id ids.ID) int
 		DeleteSuite      func(childComplexity int, id ids.ID) int
 		PushTelemetry    func(childComplexity int, input models.PushTelemetryInput) int
 		RemoveMember     func(childComplexity int, userID ids.ID) int
 		RestoreSuite     func(childComplexity int, id ids.ID) int
 		RevokeAPIKey     func(childComplexity int, id ids.ID) int
+		TestAlert        func(childComplexity int, id ids.ID) int
 		UpdateAPIKey     func(childComplexity int, id ids.ID, input models.UpdateAPIKeyInput) int
+		UpdateAlert      func(childComplexity int, id ids.ID, input models.UpdateAlertInput) int
 		UpdateSuite      func(childComplexity int, id ids.ID, input models.UpdateSuiteInput, ifRevision []int) int
 	}
 
@@ -225,6 +299,35 @@ type ComplexityRoot struct {
 		IsNew      func(childComplexity int) int
 		PushID     func(childComplexity int) int
 		Status     func(childComplexity int) int
+	}
+
+	Notification struct {
+		Attempts    func(childComplexity int) int
+		CreatedAt   func(childComplexity int) int
+		DeliveredAt func(childComplexity int) int
+		ID          func(childComplexity int) int
+		Incident    func(childComplexity int) int
+		Kind        func(childComplexity int) int
+		State       func(childComplexity int) int
+	}
+
+	NotificationAttempt struct {
+		At      func(childComplexity int) int
+		Message func(childComplexity int) int
+		Number  func(childComplexity int) int
+		Status  func(childComplexity int) int
+	}
+
+	NotificationConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	NotificationEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	Organization struct {
@@ -256,6 +359,9 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
+		Alert        func(childComplexity int, id ids.ID) int
+		AlertDryRun  func(childComplexity int, input models.DryRunInput) int
+		Alerts       func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		Events       func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.EventFilter) int
 		Node         func(childComplexity int, id ids.ID) int
 		Nodes        func(childComplexity int, ids []ids.ID) int
@@ -293,6 +399,7 @@ type ComplexityRoot struct {
 	}
 
 	Skill struct {
+		Alerts             func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		AvgConfidence      func(childComplexity int) int
 		Breakdown          func(childComplexity int, by models.Dimension) int
 		ConfidenceCoverage func(childComplexity int) int
@@ -303,6 +410,7 @@ type ComplexityRoot struct {
 		GradedSessions     func(childComplexity int) int
 		HasEvidence        func(childComplexity int) int
 		ID                 func(childComplexity int) int
+		Incidents          func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		LastSeenAt         func(childComplexity int) int
 		Name               func(childComplexity int) int
 		PassRate           func(childComplexity int) int
@@ -384,6 +492,12 @@ type ComplexityRoot struct {
 		VerifierRef    func(childComplexity int) int
 	}
 
+	TestAlertPayload struct {
+		Delivered func(childComplexity int) int
+		Message   func(childComplexity int) int
+		Status    func(childComplexity int) int
+	}
+
 	TriggerQueryCase struct {
 		CaseKind       func(childComplexity int) int
 		Expectation    func(childComplexity int) int
@@ -391,6 +505,10 @@ type ComplexityRoot struct {
 		InvocationType func(childComplexity int) int
 		Name           func(childComplexity int) int
 		Query          func(childComplexity int) int
+	}
+
+	UpdateAlertPayload struct {
+		Alert func(childComplexity int) int
 	}
 
 	UpdateApiKeyPayload struct {
@@ -434,6 +552,13 @@ type ComplexityRoot struct {
 
 // region    ************************** generated!.gotpl **************************
 
+type AlertResolver interface {
+	Skill(ctx context.Context, obj *models.Alert) (*models.Skill, error)
+
+	Incidents(ctx context.Context, obj *models.Alert, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Incident], error)
+	Notifications(ctx context.Context, obj *models.Alert, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Notification], error)
+	CreatedBy(ctx context.Context, obj *models.Alert) (*models.User, error)
+}
 type ApiKeyResolver interface {
 	User(ctx context.Context, obj *models.APIKey) (*models.User, error)
 }
@@ -448,8 +573,16 @@ type EventResolver interface {
 	Object(ctx context.Context, obj *models.Event) (models.Node, error)
 	Actor(ctx context.Context, obj *models.Event) (*models.User, error)
 }
+type IncidentResolver interface {
+	Alert(ctx context.Context, obj *models.Incident) (*models.Alert, error)
+	Skill(ctx context.Context, obj *models.Incident) (*models.Skill, error)
+}
 type MutationResolver interface {
 	PushTelemetry(ctx context.Context, input models.PushTelemetryInput) (models.PushReceipt, error)
+	CreateAlert(ctx context.Context, input models.CreateAlertInput) (*models.CreateAlertPayload, error)
+	UpdateAlert(ctx context.Context, id ids.ID, input models.UpdateAlertInput) (*models.UpdateAlertPayload, error)
+	DeleteAlert(ctx context.Context, id ids.ID) (*models.DeleteAlertPayload, error)
+	TestAlert(ctx context.Context, id ids.ID) (*models.TestAlertPayload, error)
 	CreateSuite(ctx context.Context, input models.CreateSuiteInput) (*models.CreateSuitePayload, error)
 	UpdateSuite(ctx context.Context, id ids.ID, input models.UpdateSuiteInput, ifRevision []int) (*models.UpdateSuitePayload, error)
 	ArchiveSuite(ctx context.Context, id ids.ID) (*models.ArchiveSuitePayload, error)
@@ -461,6 +594,11 @@ type MutationResolver interface {
 	AddMember(ctx context.Context, input models.AddMemberInput) (*models.AddMemberPayload, error)
 	ChangeMemberRole(ctx context.Context, userID ids.ID, role models.Role) (*models.ChangeMemberRolePayload, error)
 	RemoveMember(ctx context.Context, userID ids.ID) (*models.RemoveMemberPayload, error)
+}
+type NotificationResolver interface {
+	Incident(ctx context.Context, obj *models.Notification) (*models.Incident, error)
+
+	Attempts(ctx context.Context, obj *models.Notification) ([]*models.NotificationAttempt, error)
 }
 type OrganizationResolver interface {
 	Members(ctx context.Context, obj *models.Organization, first *int, after *string, page *int, perPage *int) (*models.Connection[models.User], error)
@@ -474,6 +612,9 @@ type QueryResolver interface {
 	Events(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.EventFilter) (*models.Connection[models.Event], error)
 	Skill(ctx context.Context, id *ids.ID, name *string, idOrName *string) (*models.Skill, error)
 	Skills(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.SkillFilter, orderBy *models.SkillOrder) (*models.Connection[models.Skill], error)
+	Alert(ctx context.Context, id ids.ID) (*models.Alert, error)
+	Alerts(ctx context.Context, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Alert], error)
+	AlertDryRun(ctx context.Context, input models.DryRunInput) ([]*models.DryRunDay, error)
 	Suite(ctx context.Context, id ids.ID) (*models.EvalSuite, error)
 	Suites(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.SuiteFilter, orderBy *models.SuiteOrder) (*models.Connection[models.EvalSuite], error)
 }
@@ -486,6 +627,8 @@ type SkillResolver interface {
 	DailyStats(ctx context.Context, obj *models.Skill, since *models.Date, until *models.Date) ([]*models.DailyStat, error)
 	Breakdown(ctx context.Context, obj *models.Skill, by models.Dimension) ([]*models.SkillBreakdown, error)
 	ConfusedWith(ctx context.Context, obj *models.Skill, first *int) ([]*models.SkillConfusion, error)
+	Alerts(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Alert], error)
+	Incidents(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Incident], error)
 }
 type SkillConfusionResolver interface {
 	Skill(ctx context.Context, obj *models.SkillConfusion) (*models.Skill, error)
@@ -529,6 +672,157 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AddMemberPayload.User(childComplexity), true
+
+	case "Alert.channel":
+		if e.ComplexityRoot.Alert.Channel == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.Channel(childComplexity), true
+	case "Alert.config":
+		if e.ComplexityRoot.Alert.Config == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.Config(childComplexity), true
+	case "Alert.createdAt":
+		if e.ComplexityRoot.Alert.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.CreatedAt(childComplexity), true
+	case "Alert.createdBy":
+		if e.ComplexityRoot.Alert.CreatedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.CreatedBy(childComplexity), true
+	case "Alert.disabledReason":
+		if e.ComplexityRoot.Alert.DisabledReason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.DisabledReason(childComplexity), true
+	case "Alert.enabled":
+		if e.ComplexityRoot.Alert.Enabled == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.Enabled(childComplexity), true
+	case "Alert.id":
+		if e.ComplexityRoot.Alert.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.ID(childComplexity), true
+	case "Alert.incidents":
+		if e.ComplexityRoot.Alert.Incidents == nil {
+			break
+		}
+
+		args, err := ec.field_Alert_incidents_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Alert.Incidents(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "Alert.mutedUntil":
+		if e.ComplexityRoot.Alert.MutedUntil == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.MutedUntil(childComplexity), true
+	case "Alert.notifications":
+		if e.ComplexityRoot.Alert.Notifications == nil {
+			break
+		}
+
+		args, err := ec.field_Alert_notifications_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Alert.Notifications(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "Alert.signingSecret":
+		if e.ComplexityRoot.Alert.SigningSecret == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.SigningSecret(childComplexity), true
+	case "Alert.skill":
+		if e.ComplexityRoot.Alert.Skill == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.Skill(childComplexity), true
+	case "Alert.skillId":
+		if e.ComplexityRoot.Alert.SkillID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.SkillID(childComplexity), true
+	case "Alert.state":
+		if e.ComplexityRoot.Alert.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.State(childComplexity), true
+	case "Alert.threshold":
+		if e.ComplexityRoot.Alert.Threshold == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.Threshold(childComplexity), true
+	case "Alert.type":
+		if e.ComplexityRoot.Alert.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.Type(childComplexity), true
+	case "Alert.updatedAt":
+		if e.ComplexityRoot.Alert.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.UpdatedAt(childComplexity), true
+
+	case "AlertConnection.edges":
+		if e.ComplexityRoot.AlertConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AlertConnection.Edges(childComplexity), true
+	case "AlertConnection.nodes":
+		if e.ComplexityRoot.AlertConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AlertConnection.Nodes(childComplexity), true
+	case "AlertConnection.pageInfo":
+		if e.ComplexityRoot.AlertConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AlertConnection.PageInfo(childComplexity), true
+	case "AlertConnection.totalCount":
+		if e.ComplexityRoot.AlertConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AlertConnection.TotalCount(childComplexity), true
+
+	case "AlertEdge.cursor":
+		if e.ComplexityRoot.AlertEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AlertEdge.Cursor(childComplexity), true
+	case "AlertEdge.node":
+		if e.ComplexityRoot.AlertEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AlertEdge.Node(childComplexity), true
 
 	case "ApiKey.createdAt":
 		if e.ComplexityRoot.ApiKey.CreatedAt == nil {
@@ -687,6 +981,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ChangeMemberRolePayload.User(childComplexity), true
 
+	case "CreateAlertPayload.alert":
+		if e.ComplexityRoot.CreateAlertPayload.Alert == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateAlertPayload.Alert(childComplexity), true
+
 	case "CreateApiKeyPayload.apiKey":
 		if e.ComplexityRoot.CreateApiKeyPayload.APIKey == nil {
 			break
@@ -756,12 +1057,38 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.DailyStat.TriggeredSessions(childComplexity), true
 
+	case "DeleteAlertPayload.deletedId":
+		if e.ComplexityRoot.DeleteAlertPayload.DeletedID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteAlertPayload.DeletedID(childComplexity), true
+
 	case "DeleteSuitePayload.deletedId":
 		if e.ComplexityRoot.DeleteSuitePayload.DeletedID == nil {
 			break
 		}
 
 		return e.ComplexityRoot.DeleteSuitePayload.DeletedID(childComplexity), true
+
+	case "DryRunDay.date":
+		if e.ComplexityRoot.DryRunDay.Date == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DryRunDay.Date(childComplexity), true
+	case "DryRunDay.skill":
+		if e.ComplexityRoot.DryRunDay.Skill == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DryRunDay.Skill(childComplexity), true
+	case "DryRunDay.value":
+		if e.ComplexityRoot.DryRunDay.Value == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DryRunDay.Value(childComplexity), true
 
 	case "EvalSuite.archivedAt":
 		if e.ComplexityRoot.EvalSuite.ArchivedAt == nil {
@@ -1045,6 +1372,81 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ExactMatchCase.Trim(childComplexity), true
 
+	case "Incident.alert":
+		if e.ComplexityRoot.Incident.Alert == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Incident.Alert(childComplexity), true
+	case "Incident.id":
+		if e.ComplexityRoot.Incident.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Incident.ID(childComplexity), true
+	case "Incident.openedAt":
+		if e.ComplexityRoot.Incident.OpenedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Incident.OpenedAt(childComplexity), true
+	case "Incident.resolvedAt":
+		if e.ComplexityRoot.Incident.ResolvedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Incident.ResolvedAt(childComplexity), true
+	case "Incident.skill":
+		if e.ComplexityRoot.Incident.Skill == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Incident.Skill(childComplexity), true
+	case "Incident.value":
+		if e.ComplexityRoot.Incident.Value == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Incident.Value(childComplexity), true
+
+	case "IncidentConnection.edges":
+		if e.ComplexityRoot.IncidentConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IncidentConnection.Edges(childComplexity), true
+	case "IncidentConnection.nodes":
+		if e.ComplexityRoot.IncidentConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IncidentConnection.Nodes(childComplexity), true
+	case "IncidentConnection.pageInfo":
+		if e.ComplexityRoot.IncidentConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IncidentConnection.PageInfo(childComplexity), true
+	case "IncidentConnection.totalCount":
+		if e.ComplexityRoot.IncidentConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IncidentConnection.TotalCount(childComplexity), true
+
+	case "IncidentEdge.cursor":
+		if e.ComplexityRoot.IncidentEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IncidentEdge.Cursor(childComplexity), true
+	case "IncidentEdge.node":
+		if e.ComplexityRoot.IncidentEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IncidentEdge.Node(childComplexity), true
+
 	case "JsonSchemaCase.caseKind":
 		if e.ComplexityRoot.JsonSchemaCase.CaseKind == nil {
 			break
@@ -1157,6 +1559,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateAPIKey(childComplexity, args["input"].(models.CreateAPIKeyInput)), true
+	case "Mutation.createAlert":
+		if e.ComplexityRoot.Mutation.CreateAlert == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createAlert_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateAlert(childComplexity, args["input"].(models.CreateAlertInput)), true
 	case "Mutation.createSuite":
 		if e.ComplexityRoot.Mutation.CreateSuite == nil {
 			break
@@ -1168,6 +1581,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateSuite(childComplexity, args["input"].(models.CreateSuiteInput)), true
+	case "Mutation.deleteAlert":
+		if e.ComplexityRoot.Mutation.DeleteAlert == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteAlert_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteAlert(childComplexity, args["id"].(ids.ID)), true
 	case "Mutation.deleteSuite":
 		if e.ComplexityRoot.Mutation.DeleteSuite == nil {
 			break
@@ -1223,6 +1647,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RevokeAPIKey(childComplexity, args["id"].(ids.ID)), true
+	case "Mutation.testAlert":
+		if e.ComplexityRoot.Mutation.TestAlert == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_testAlert_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.TestAlert(childComplexity, args["id"].(ids.ID)), true
 	case "Mutation.updateApiKey":
 		if e.ComplexityRoot.Mutation.UpdateAPIKey == nil {
 			break
@@ -1234,6 +1669,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateAPIKey(childComplexity, args["id"].(ids.ID), args["input"].(models.UpdateAPIKeyInput)), true
+	case "Mutation.updateAlert":
+		if e.ComplexityRoot.Mutation.UpdateAlert == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateAlert_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateAlert(childComplexity, args["id"].(ids.ID), args["input"].(models.UpdateAlertInput)), true
 	case "Mutation.updateSuite":
 		if e.ComplexityRoot.Mutation.UpdateSuite == nil {
 			break
@@ -1282,6 +1728,112 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.NewPush.Status(childComplexity), true
+
+	case "Notification.attempts":
+		if e.ComplexityRoot.Notification.Attempts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Notification.Attempts(childComplexity), true
+	case "Notification.createdAt":
+		if e.ComplexityRoot.Notification.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Notification.CreatedAt(childComplexity), true
+	case "Notification.deliveredAt":
+		if e.ComplexityRoot.Notification.DeliveredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Notification.DeliveredAt(childComplexity), true
+	case "Notification.id":
+		if e.ComplexityRoot.Notification.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Notification.ID(childComplexity), true
+	case "Notification.incident":
+		if e.ComplexityRoot.Notification.Incident == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Notification.Incident(childComplexity), true
+	case "Notification.kind":
+		if e.ComplexityRoot.Notification.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Notification.Kind(childComplexity), true
+	case "Notification.state":
+		if e.ComplexityRoot.Notification.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Notification.State(childComplexity), true
+
+	case "NotificationAttempt.at":
+		if e.ComplexityRoot.NotificationAttempt.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NotificationAttempt.At(childComplexity), true
+	case "NotificationAttempt.message":
+		if e.ComplexityRoot.NotificationAttempt.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NotificationAttempt.Message(childComplexity), true
+	case "NotificationAttempt.number":
+		if e.ComplexityRoot.NotificationAttempt.Number == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NotificationAttempt.Number(childComplexity), true
+	case "NotificationAttempt.status":
+		if e.ComplexityRoot.NotificationAttempt.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NotificationAttempt.Status(childComplexity), true
+
+	case "NotificationConnection.edges":
+		if e.ComplexityRoot.NotificationConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NotificationConnection.Edges(childComplexity), true
+	case "NotificationConnection.nodes":
+		if e.ComplexityRoot.NotificationConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NotificationConnection.Nodes(childComplexity), true
+	case "NotificationConnection.pageInfo":
+		if e.ComplexityRoot.NotificationConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NotificationConnection.PageInfo(childComplexity), true
+	case "NotificationConnection.totalCount":
+		if e.ComplexityRoot.NotificationConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NotificationConnection.TotalCount(childComplexity), true
+
+	case "NotificationEdge.cursor":
+		if e.ComplexityRoot.NotificationEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NotificationEdge.Cursor(childComplexity), true
+	case "NotificationEdge.node":
+		if e.ComplexityRoot.NotificationEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NotificationEdge.Node(childComplexity), true
 
 	case "Organization.apiKeys":
 		if e.ComplexityRoot.Organization.APIKeys == nil {
@@ -1410,6 +1962,39 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PushCounts.SkillInvocations(childComplexity), true
 
+	case "Query.alert":
+		if e.ComplexityRoot.Query.Alert == nil {
+			break
+		}
+
+		args, err := ec.field_Query_alert_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Alert(childComplexity, args["id"].(ids.ID)), true
+	case "Query.alertDryRun":
+		if e.ComplexityRoot.Query.AlertDryRun == nil {
+			break
+		}
+
+		args, err := ec.field_Query_alertDryRun_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.AlertDryRun(childComplexity, args["input"].(models.DryRunInput)), true
+	case "Query.alerts":
+		if e.ComplexityRoot.Query.Alerts == nil {
+			break
+		}
+
+		args, err := ec.field_Query_alerts_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Alerts(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
 	case "Query.events":
 		if e.ComplexityRoot.Query.Events == nil {
 			break
@@ -1583,6 +2168,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RevokeApiKeyPayload.APIKey(childComplexity), true
 
+	case "Skill.alerts":
+		if e.ComplexityRoot.Skill.Alerts == nil {
+			break
+		}
+
+		args, err := ec.field_Skill_alerts_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Skill.Alerts(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
 	case "Skill.avgConfidence":
 		if e.ComplexityRoot.Skill.AvgConfidence == nil {
 			break
@@ -1658,6 +2254,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Skill.ID(childComplexity), true
+	case "Skill.incidents":
+		if e.ComplexityRoot.Skill.Incidents == nil {
+			break
+		}
+
+		args, err := ec.field_Skill_incidents_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Skill.Incidents(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
 	case "Skill.lastSeenAt":
 		if e.ComplexityRoot.Skill.LastSeenAt == nil {
 			break
@@ -1980,6 +2587,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.TaskPackageCase.VerifierRef(childComplexity), true
 
+	case "TestAlertPayload.delivered":
+		if e.ComplexityRoot.TestAlertPayload.Delivered == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TestAlertPayload.Delivered(childComplexity), true
+	case "TestAlertPayload.message":
+		if e.ComplexityRoot.TestAlertPayload.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TestAlertPayload.Message(childComplexity), true
+	case "TestAlertPayload.status":
+		if e.ComplexityRoot.TestAlertPayload.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TestAlertPayload.Status(childComplexity), true
+
 	case "TriggerQueryCase.caseKind":
 		if e.ComplexityRoot.TriggerQueryCase.CaseKind == nil {
 			break
@@ -2016,6 +2642,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.TriggerQueryCase.Query(childComplexity), true
+
+	case "UpdateAlertPayload.alert":
+		if e.ComplexityRoot.UpdateAlertPayload.Alert == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateAlertPayload.Alert(childComplexity), true
 
 	case "UpdateApiKeyPayload.apiKey":
 		if e.ComplexityRoot.UpdateApiKeyPayload.APIKey == nil {
@@ -2140,12 +2773,15 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
 		ec.unmarshalInputAddMemberInput,
+		ec.unmarshalInputCreateAlertInput,
 		ec.unmarshalInputCreateApiKeyInput,
 		ec.unmarshalInputCreateSuiteInput,
+		ec.unmarshalInputDryRunInput,
 		ec.unmarshalInputEventFilter,
 		ec.unmarshalInputPushTelemetryInput,
 		ec.unmarshalInputSkillFilter,
 		ec.unmarshalInputSuiteFilter,
+		ec.unmarshalInputUpdateAlertInput,
 		ec.unmarshalInputUpdateApiKeyInput,
 		ec.unmarshalInputUpdateSuiteInput,
 	)
@@ -2270,6 +2906,9 @@ directive @rest(
 
 "In a stored operation: show what is inside this object in its place. It must select one field that is shown."
 directive @flat on FIELD
+
+"In a stored operation: leave the key out where the value is null."
+directive @optional on FIELD
 
 "In a stored operation: take the variable from a request header."
 directive @header(
@@ -2986,6 +3625,28 @@ type Skill implements Node {
     "How many, 1 to 100; 10 when omitted."
     first: Int = 10
   ): [SkillConfusion!]! @cost(size: 10)
+  "Alerts that watch this very skill, newest first; those that watch every skill are not among them."
+  alerts(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): AlertConnection!
+  "Its incidents, newest first."
+  incidents(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): IncidentConnection!
   "When it was first named."
   createdAt: Time!
 }
@@ -3146,6 +3807,296 @@ type PushCounts {
   improvementSignals: Int!
 }
 
+"What an alert watches."
+enum AlertType {
+  "The skill's pass rate falls below the threshold, a fraction between 0 and 1; silent under 3 graded sessions."
+  PASS_RATE_BELOW
+  "The skill has had no session for as many days as the threshold, 0 to 90; 0 counts as 1."
+  NO_DATA
+}
+
+"Where an alert is told."
+enum AlertChannel {
+  "A channel of the first chat service, through ` + "`" + `chat_a_webhook_url` + "`" + `."
+  CHAT_A
+  "A channel of the second chat service, through ` + "`" + `chat_b_webhook_url` + "`" + `."
+  CHAT_B
+  "A mailbox: ` + "`" + `email` + "`" + `."
+  EMAIL
+  "Any HTTP endpoint, through ` + "`" + `webhook_url` + "`" + `; what it gets is signed."
+  WEBHOOK
+}
+
+"What is up with an alert."
+enum AlertState {
+  "Nothing has happened yet."
+  OK
+  "At least one incident is open."
+  FIRING
+  "There were incidents; all are over."
+  RESOLVED
+  "Switched off, by hand or after its endpoint failed 5 incidents in a row."
+  DISABLED
+}
+
+"Why somebody is told."
+enum NotificationKind {
+  "An incident has begun."
+  OPENED
+  "It still lasts, a day later."
+  REMINDER
+  "It is over."
+  RESOLVED
+}
+
+"What became of a notification."
+enum NotificationState {
+  "To be sent, or to be tried again."
+  PENDING
+  "Delivered."
+  DELIVERED
+  "Tried 8 times over 3 days, in vain."
+  GIVEN_UP
+}
+
+"Somebody to be told when a skill breaks a condition."
+type Alert implements Node {
+  "The alert's id."
+  id: ID!
+  "The id of the skill it watches; null: every skill, new ones included."
+  skillId: ID
+  "The skill it watches; null: every skill, new ones included."
+  skill: Skill
+  "What it watches."
+  type: AlertType!
+  "The threshold: a fraction for PASS_RATE_BELOW, days for NO_DATA."
+  threshold: Float!
+  "Where it is told."
+  channel: AlertChannel!
+  "Where exactly; of webhook URLs only the host is shown."
+  config: JSON!
+  "What signs the webhook's body; shown once, when the alert is made, and null ever after and for other channels."
+  signingSecret: String
+  "What is up with it."
+  state: AlertState!
+  "Whether it is evaluated."
+  enabled: Boolean!
+  "Why it was switched off; null when it was not, or by hand."
+  disabledReason: String
+  "Nobody is told of new incidents until then; null: it is not muted."
+  mutedUntil: Time
+  "Its incidents, newest first."
+  incidents(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): IncidentConnection!
+  "Everything that it has told, newest first."
+  notifications(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): NotificationConnection!
+  "Who made it; null when the server did."
+  createdBy: User
+  "When it was made."
+  createdAt: Time!
+  "When it was last changed."
+  updatedAt: Time!
+}
+
+"A page of alerts."
+type AlertConnection {
+  "The alerts with their cursors."
+  edges: [AlertEdge!]!
+  "The alerts alone."
+  nodes: [Alert!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"An alert in a page."
+type AlertEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The alert."
+  node: Alert!
+}
+
+"A skill that breaks an alert's condition, from then until it no longer does."
+type Incident implements Node {
+  "The incident's id."
+  id: ID!
+  "The alert whose condition is broken."
+  alert: Alert!
+  "The skill that breaks it."
+  skill: Skill!
+  "The pass rate, or the days without data, when it began."
+  value: Float!
+  "When it began."
+  openedAt: Time!
+  "When it was over; null while it lasts."
+  resolvedAt: Time
+}
+
+"A page of incidents."
+type IncidentConnection {
+  "The incidents with their cursors."
+  edges: [IncidentEdge!]!
+  "The incidents alone."
+  nodes: [Incident!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"An incident in a page."
+type IncidentEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The incident."
+  node: Incident!
+}
+
+"Something that somebody is told, with every attempt to do so."
+type Notification implements Node {
+  "The notification's id; receivers get it as the delivery id, the same at every attempt."
+  id: ID!
+  "What it tells of."
+  incident: Incident!
+  "Why."
+  kind: NotificationKind!
+  "What became of it."
+  state: NotificationState!
+  "Every attempt so far, oldest first; at most 8."
+  attempts: [NotificationAttempt!]! @cost(size: 8)
+  "When it was written."
+  createdAt: Time!
+  "When it was delivered; null when it was not."
+  deliveredAt: Time
+}
+
+"A page of notifications."
+type NotificationConnection {
+  "The notifications with their cursors."
+  edges: [NotificationEdge!]!
+  "The notifications alone."
+  nodes: [Notification!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"A notification in a page."
+type NotificationEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The notification."
+  node: Notification!
+}
+
+"One attempt to deliver a notification."
+type NotificationAttempt {
+  "Its number, from 1."
+  number: Int!
+  "The receiver's HTTP status; 0 where there was none."
+  status: Int!
+  "What happened, in words."
+  message: String!
+  "When."
+  at: Time!
+}
+
+"A day on which an alert would have fired."
+type DryRunDay {
+  "The day, in UTC."
+  date: Date!
+  "The skill that would have broken the condition."
+  skill: Skill!
+  "The pass rate, or the days without data, at the end of that day."
+  value: Float!
+}
+
+"An alert to try on the past."
+input DryRunInput {
+  "The skill; when omitted, every skill, at most the 50 last seen."
+  skillId: ID
+  "What to watch."
+  type: AlertType!
+  "The threshold; the type's default when omitted."
+  threshold: Float
+  "How many days to look back, 1 to 90."
+  days: Int! = 90
+}
+
+"A new alert."
+input CreateAlertInput {
+  "The skill to watch; when omitted, every skill, new ones included."
+  skillId: ID
+  "What to watch."
+  type: AlertType!
+  "0 to 1 for PASS_RATE_BELOW, 0.6 when omitted; 0 to 90 days for NO_DATA, 7 when omitted."
+  threshold: Float
+  "Where to tell."
+  channel: AlertChannel!
+  "An object with exactly the channel's field: ` + "`" + `chat_a_webhook_url` + "`" + `, ` + "`" + `chat_b_webhook_url` + "`" + `, ` + "`" + `email` + "`" + ` or ` + "`" + `webhook_url` + "`" + `."
+  config: JSON!
+}
+
+"What becomes of createAlert."
+type CreateAlertPayload {
+  "The new alert."
+  alert: Alert!
+}
+
+"A change of an alert: what is omitted stays as it is."
+input UpdateAlertInput {
+  "Whether it is evaluated; switching it on again forgets former failures."
+  enabled: Boolean
+  "Tell nobody of new incidents until then; null: unmute."
+  mutedUntil: Time
+  "A new threshold."
+  threshold: Float
+  "A new destination on the same channel."
+  config: JSON
+}
+
+"What becomes of updateAlert."
+type UpdateAlertPayload {
+  "The alert as it is now."
+  alert: Alert!
+}
+
+"What becomes of deleteAlert."
+type DeleteAlertPayload {
+  "The id that is gone."
+  deletedId: ID!
+}
+
+"What becomes of testAlert."
+type TestAlertPayload {
+  "Whether the test message was delivered."
+  delivered: Boolean!
+  "The receiver's HTTP status; 0 where there was none."
+  status: Int!
+  "What happened, in words."
+  message: String!
+}
+
 "What can be asked. Everything is seen from the organization of the API key."
 type Query {
   "Who is asking, and what they may do."
@@ -3199,6 +4150,27 @@ type Query {
     "In which order; last seen first when omitted."
     orderBy: SkillOrder = LAST_SEEN
   ): SkillConnection!
+  "One alert; an error with code NOT_FOUND when there is none."
+  alert(
+    "The alert's id."
+    id: ID!
+  ): Alert
+  "The organization's alerts, newest first."
+  alerts(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): AlertConnection!
+  "On which past days an alert would have fired, oldest first."
+  alertDryRun(
+    "The alert to try."
+    input: DryRunInput!
+  ): [DryRunDay!]! @cost(size: 90, weight: 100)
   "One eval suite; an error with code NOT_FOUND when there is none."
   suite(
     "The suite's id."
@@ -3354,6 +4326,28 @@ type Mutation {
     "The delivery."
     input: PushTelemetryInput!
   ): PushReceipt @auth(can: TELEMETRY_WRITE)
+  "Makes an alert."
+  createAlert(
+    "The alert."
+    input: CreateAlertInput!
+  ): CreateAlertPayload @auth(can: ALERTS_WRITE)
+  "Changes an alert."
+  updateAlert(
+    "The alert's id."
+    id: ID!
+    "What to change."
+    input: UpdateAlertInput!
+  ): UpdateAlertPayload @auth(can: ALERTS_WRITE)
+  "Deletes an alert with its incidents and what it told."
+  deleteAlert(
+    "The alert's id."
+    id: ID!
+  ): DeleteAlertPayload @auth(can: ALERTS_WRITE)
+  "Sends a test message to where the alert tells, now."
+  testAlert(
+    "The alert's id."
+    id: ID!
+  ): TestAlertPayload @auth(can: ALERTS_WRITE)
   "Makes an eval suite."
   createSuite(
     "The suite."
@@ -3434,6 +4428,70 @@ func (ec *executionContext) childFields_AddMemberPayload(ctx context.Context, fi
 	return nil, fmt.Errorf("no field named %q was found under type AddMemberPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_Alert(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Alert_id(ctx, field)
+	case "skillId":
+		return ec.fieldContext_Alert_skillId(ctx, field)
+	case "skill":
+		return ec.fieldContext_Alert_skill(ctx, field)
+	case "type":
+		return ec.fieldContext_Alert_type(ctx, field)
+	case "threshold":
+		return ec.fieldContext_Alert_threshold(ctx, field)
+	case "channel":
+		return ec.fieldContext_Alert_channel(ctx, field)
+	case "config":
+		return ec.fieldContext_Alert_config(ctx, field)
+	case "signingSecret":
+		return ec.fieldContext_Alert_signingSecret(ctx, field)
+	case "state":
+		return ec.fieldContext_Alert_state(ctx, field)
+	case "enabled":
+		return ec.fieldContext_Alert_enabled(ctx, field)
+	case "disabledReason":
+		return ec.fieldContext_Alert_disabledReason(ctx, field)
+	case "mutedUntil":
+		return ec.fieldContext_Alert_mutedUntil(ctx, field)
+	case "incidents":
+		return ec.fieldContext_Alert_incidents(ctx, field)
+	case "notifications":
+		return ec.fieldContext_Alert_notifications(ctx, field)
+	case "createdBy":
+		return ec.fieldContext_Alert_createdBy(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Alert_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Alert_updatedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Alert", field.Name)
+}
+
+func (ec *executionContext) childFields_AlertConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AlertConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_AlertConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AlertConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_AlertConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AlertConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_AlertEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_AlertEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_AlertEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AlertEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_ApiKey(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -3508,6 +4566,14 @@ func (ec *executionContext) childFields_ChangeMemberRolePayload(ctx context.Cont
 	return nil, fmt.Errorf("no field named %q was found under type ChangeMemberRolePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_CreateAlertPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "alert":
+		return ec.fieldContext_CreateAlertPayload_alert(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateAlertPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_CreateApiKeyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "apiKey":
@@ -3548,12 +4614,32 @@ func (ec *executionContext) childFields_DailyStat(ctx context.Context, field gra
 	return nil, fmt.Errorf("no field named %q was found under type DailyStat", field.Name)
 }
 
+func (ec *executionContext) childFields_DeleteAlertPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedId":
+		return ec.fieldContext_DeleteAlertPayload_deletedId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteAlertPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_DeleteSuitePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "deletedId":
 		return ec.fieldContext_DeleteSuitePayload_deletedId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DeleteSuitePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DryRunDay(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "date":
+		return ec.fieldContext_DryRunDay_date(ctx, field)
+	case "skill":
+		return ec.fieldContext_DryRunDay_skill(ctx, field)
+	case "value":
+		return ec.fieldContext_DryRunDay_value(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DryRunDay", field.Name)
 }
 
 func (ec *executionContext) childFields_EvalSuite(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -3666,6 +4752,106 @@ func (ec *executionContext) childFields_EventEdge(ctx context.Context, field gra
 		return ec.fieldContext_EventEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type EventEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_Incident(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Incident_id(ctx, field)
+	case "alert":
+		return ec.fieldContext_Incident_alert(ctx, field)
+	case "skill":
+		return ec.fieldContext_Incident_skill(ctx, field)
+	case "value":
+		return ec.fieldContext_Incident_value(ctx, field)
+	case "openedAt":
+		return ec.fieldContext_Incident_openedAt(ctx, field)
+	case "resolvedAt":
+		return ec.fieldContext_Incident_resolvedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Incident", field.Name)
+}
+
+func (ec *executionContext) childFields_IncidentConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_IncidentConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_IncidentConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_IncidentConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_IncidentConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type IncidentConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_IncidentEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_IncidentEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_IncidentEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type IncidentEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_Notification(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Notification_id(ctx, field)
+	case "incident":
+		return ec.fieldContext_Notification_incident(ctx, field)
+	case "kind":
+		return ec.fieldContext_Notification_kind(ctx, field)
+	case "state":
+		return ec.fieldContext_Notification_state(ctx, field)
+	case "attempts":
+		return ec.fieldContext_Notification_attempts(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Notification_createdAt(ctx, field)
+	case "deliveredAt":
+		return ec.fieldContext_Notification_deliveredAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Notification", field.Name)
+}
+
+func (ec *executionContext) childFields_NotificationAttempt(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "number":
+		return ec.fieldContext_NotificationAttempt_number(ctx, field)
+	case "status":
+		return ec.fieldContext_NotificationAttempt_status(ctx, field)
+	case "message":
+		return ec.fieldContext_NotificationAttempt_message(ctx, field)
+	case "at":
+		return ec.fieldContext_NotificationAttempt_at(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type NotificationAttempt", field.Name)
+}
+
+func (ec *executionContext) childFields_NotificationConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_NotificationConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_NotificationConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_NotificationConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_NotificationConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type NotificationConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_NotificationEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_NotificationEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_NotificationEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type NotificationEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_Organization(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -3788,6 +4974,10 @@ func (ec *executionContext) childFields_Skill(ctx context.Context, field graphql
 		return ec.fieldContext_Skill_breakdown(ctx, field)
 	case "confusedWith":
 		return ec.fieldContext_Skill_confusedWith(ctx, field)
+	case "alerts":
+		return ec.fieldContext_Skill_alerts(ctx, field)
+	case "incidents":
+		return ec.fieldContext_Skill_incidents(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Skill_createdAt(ctx, field)
 	}
@@ -3912,6 +5102,26 @@ func (ec *executionContext) childFields_SuiteRevisionEdge(ctx context.Context, f
 		return ec.fieldContext_SuiteRevisionEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SuiteRevisionEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_TestAlertPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "delivered":
+		return ec.fieldContext_TestAlertPayload_delivered(ctx, field)
+	case "status":
+		return ec.fieldContext_TestAlertPayload_status(ctx, field)
+	case "message":
+		return ec.fieldContext_TestAlertPayload_message(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TestAlertPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UpdateAlertPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "alert":
+		return ec.fieldContext_UpdateAlertPayload_alert(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateAlertPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_UpdateApiKeyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -4102,6 +5312,82 @@ func (ec *executionContext) childFields___Type(ctx context.Context, field graphq
 
 // region    ***************************** args.gotpl *****************************
 
+func (ec *executionContext) field_Alert_incidents_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Alert_notifications_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
 func (ec *executionContext) field_EvalSuite_revisions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -4190,6 +5476,20 @@ func (ec *executionContext) field_Mutation_changeMemberRole_args(ctx context.Con
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_createAlert_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.CreateAlertInput, error) {
+			return ec.unmarshalNCreateAlertInput2skillgraphᚋmodelsᚐCreateAlertInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_createApiKey_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -4215,6 +5515,20 @@ func (ec *executionContext) field_Mutation_createSuite_args(ctx context.Context,
 		return nil, err
 	}
 	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteAlert_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
 	return args, nil
 }
 
@@ -4285,6 +5599,42 @@ func (ec *executionContext) field_Mutation_revokeApiKey_args(ctx context.Context
 		return nil, err
 	}
 	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_testAlert_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateAlert_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.UpdateAlertInput, error) {
+			return ec.unmarshalNUpdateAlertInput2skillgraphᚋmodelsᚐUpdateAlertInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
 	return args, nil
 }
 
@@ -4427,6 +5777,72 @@ func (ec *executionContext) field_Query___type_args(ctx context.Context, rawArgs
 		return nil, err
 	}
 	args["name"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_alertDryRun_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.DryRunInput, error) {
+			return ec.unmarshalNDryRunInput2skillgraphᚋmodelsᚐDryRunInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_alert_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_alerts_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
 	return args, nil
 }
 
@@ -4656,6 +6072,44 @@ func (ec *executionContext) field_Query_suites_args(ctx context.Context, rawArgs
 	return args, nil
 }
 
+func (ec *executionContext) field_Skill_alerts_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
 func (ec *executionContext) field_Skill_breakdown_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -4703,6 +6157,44 @@ func (ec *executionContext) field_Skill_dailyStats_args(ctx context.Context, raw
 		return nil, err
 	}
 	args["until"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Skill_incidents_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
 	return args, nil
 }
 
@@ -4793,6 +6285,631 @@ func (ec *executionContext) fieldContext_AddMemberPayload_user(_ context.Context
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Alert_id(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Alert_skillId(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_skillId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SkillID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ids.ID) graphql.Marshaler {
+			return ec.marshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_skillId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Alert_skill(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_skill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Alert().Skill(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalOSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_skill(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Alert",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Alert_type(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_type(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Type, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.AlertType) graphql.Marshaler {
+			return ec.marshalNAlertType2skillgraphᚋmodelsᚐAlertType(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, false, false, errors.New("field of type AlertType does not have child fields"))
+}
+
+func (ec *executionContext) _Alert_threshold(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_threshold(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Threshold, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_threshold(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _Alert_channel(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_channel(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Channel, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.AlertChannel) graphql.Marshaler {
+			return ec.marshalNAlertChannel2skillgraphᚋmodelsᚐAlertChannel(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_channel(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, false, false, errors.New("field of type AlertChannel does not have child fields"))
+}
+
+func (ec *executionContext) _Alert_config(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_config(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Config(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.JSON) graphql.Marshaler {
+			return ec.marshalNJSON2skillgraphᚋmodelsᚐJSON(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_config(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, true, false, errors.New("field of type JSON does not have child fields"))
+}
+
+func (ec *executionContext) _Alert_signingSecret(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_signingSecret(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SigningSecret, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_signingSecret(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Alert_state(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.AlertState) graphql.Marshaler {
+			return ec.marshalNAlertState2skillgraphᚋmodelsᚐAlertState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, false, false, errors.New("field of type AlertState does not have child fields"))
+}
+
+func (ec *executionContext) _Alert_enabled(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_enabled(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Enabled(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_enabled(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, true, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _Alert_disabledReason(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_disabledReason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DisabledReason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_disabledReason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Alert_mutedUntil(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_mutedUntil(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MutedUntil, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_mutedUntil(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Alert_incidents(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_incidents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Alert().Incidents(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Incident]) graphql.Marshaler {
+			return ec.marshalNIncidentConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_incidents(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Alert",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_IncidentConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Alert_incidents_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Alert_notifications(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_notifications(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Alert().Notifications(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Notification]) graphql.Marshaler {
+			return ec.marshalNNotificationConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_notifications(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Alert",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NotificationConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Alert_notifications_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Alert_createdBy(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_createdBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Alert().CreatedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖskillgraphᚋmodelsᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_createdBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Alert",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Alert_createdAt(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Alert_updatedAt(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_updatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpdatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _AlertConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Alert]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AlertConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.Alert]) graphql.Marshaler {
+			return ec.marshalNAlertEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AlertConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AlertConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AlertEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AlertConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Alert]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AlertConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Alert) graphql.Marshaler {
+			return ec.marshalNAlert2ᚕᚖskillgraphᚋmodelsᚐAlertᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AlertConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AlertConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Alert(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AlertConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Alert]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AlertConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AlertConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AlertConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AlertConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Alert]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AlertConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AlertConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AlertConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AlertEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Alert]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AlertEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AlertEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AlertEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AlertEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Alert]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AlertEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Alert) graphql.Marshaler {
+			return ec.marshalNAlert2ᚖskillgraphᚋmodelsᚐAlert(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AlertEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AlertEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Alert(ctx, field)
 		},
 	}
 	return fc, nil
@@ -5445,6 +7562,38 @@ func (ec *executionContext) fieldContext_ChangeMemberRolePayload_user(_ context.
 	return fc, nil
 }
 
+func (ec *executionContext) _CreateAlertPayload_alert(ctx context.Context, field graphql.CollectedField, obj *models.CreateAlertPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreateAlertPayload_alert(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Alert, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Alert) graphql.Marshaler {
+			return ec.marshalNAlert2ᚖskillgraphᚋmodelsᚐAlert(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CreateAlertPayload_alert(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CreateAlertPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Alert(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _CreateApiKeyPayload_apiKey(ctx context.Context, field graphql.CollectedField, obj *models.CreateAPIKeyPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -5716,6 +7865,29 @@ func (ec *executionContext) fieldContext_DailyStat_avgConfidence(_ context.Conte
 	return graphql.NewScalarFieldContext("DailyStat", field, true, false, errors.New("field of type Float does not have child fields"))
 }
 
+func (ec *executionContext) _DeleteAlertPayload_deletedId(ctx context.Context, field graphql.CollectedField, obj *models.DeleteAlertPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteAlertPayload_deletedId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeletedID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteAlertPayload_deletedId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteAlertPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
 func (ec *executionContext) _DeleteSuitePayload_deletedId(ctx context.Context, field graphql.CollectedField, obj *models.DeleteSuitePayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -5737,6 +7909,84 @@ func (ec *executionContext) _DeleteSuitePayload_deletedId(ctx context.Context, f
 }
 func (ec *executionContext) fieldContext_DeleteSuitePayload_deletedId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("DeleteSuitePayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DryRunDay_date(ctx context.Context, field graphql.CollectedField, obj *models.DryRunDay) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DryRunDay_date(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Date, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.Date) graphql.Marshaler {
+			return ec.marshalNDate2skillgraphᚋmodelsᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DryRunDay_date(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DryRunDay", field, false, false, errors.New("field of type Date does not have child fields"))
+}
+
+func (ec *executionContext) _DryRunDay_skill(ctx context.Context, field graphql.CollectedField, obj *models.DryRunDay) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DryRunDay_skill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Skill, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalNSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DryRunDay_skill(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DryRunDay",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DryRunDay_value(ctx context.Context, field graphql.CollectedField, obj *models.DryRunDay) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DryRunDay_value(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Value, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DryRunDay_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DryRunDay", field, false, false, errors.New("field of type Float does not have child fields"))
 }
 
 func (ec *executionContext) _EvalSuite_id(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuite) (ret graphql.Marshaler) {
@@ -6903,6 +9153,336 @@ func (ec *executionContext) fieldContext_ExactMatchCase_trim(_ context.Context, 
 	return graphql.NewScalarFieldContext("ExactMatchCase", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
+func (ec *executionContext) _Incident_id(ctx context.Context, field graphql.CollectedField, obj *models.Incident) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Incident_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Incident_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Incident", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Incident_alert(ctx context.Context, field graphql.CollectedField, obj *models.Incident) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Incident_alert(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Incident().Alert(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Alert) graphql.Marshaler {
+			return ec.marshalNAlert2ᚖskillgraphᚋmodelsᚐAlert(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Incident_alert(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Incident",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Alert(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Incident_skill(ctx context.Context, field graphql.CollectedField, obj *models.Incident) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Incident_skill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Incident().Skill(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalNSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Incident_skill(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Incident",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Incident_value(ctx context.Context, field graphql.CollectedField, obj *models.Incident) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Incident_value(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Value, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Incident_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Incident", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _Incident_openedAt(ctx context.Context, field graphql.CollectedField, obj *models.Incident) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Incident_openedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OpenedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Incident_openedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Incident", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Incident_resolvedAt(ctx context.Context, field graphql.CollectedField, obj *models.Incident) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Incident_resolvedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ResolvedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Incident_resolvedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Incident", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _IncidentConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Incident]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IncidentConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.Incident]) graphql.Marshaler {
+			return ec.marshalNIncidentEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IncidentConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "IncidentConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_IncidentEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _IncidentConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Incident]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IncidentConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Incident) graphql.Marshaler {
+			return ec.marshalNIncident2ᚕᚖskillgraphᚋmodelsᚐIncidentᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IncidentConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "IncidentConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Incident(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _IncidentConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Incident]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IncidentConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IncidentConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "IncidentConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _IncidentConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Incident]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IncidentConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IncidentConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("IncidentConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _IncidentEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Incident]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IncidentEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IncidentEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("IncidentEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _IncidentEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Incident]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IncidentEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Incident) graphql.Marshaler {
+			return ec.marshalNIncident2ᚖskillgraphᚋmodelsᚐIncident(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IncidentEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "IncidentEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Incident(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _JsonSchemaCase_id(ctx context.Context, field graphql.CollectedField, obj *models.JSONSchemaCase) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -7194,6 +9774,182 @@ func (ec *executionContext) fieldContext_Mutation_pushTelemetry(ctx context.Cont
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_pushTelemetry_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createAlert(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createAlert(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateAlert(ctx, fc.Args["input"].(models.CreateAlertInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.CreateAlertPayload) graphql.Marshaler {
+			return ec.marshalOCreateAlertPayload2ᚖskillgraphᚋmodelsᚐCreateAlertPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createAlert(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreateAlertPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createAlert_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateAlert(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateAlert(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateAlert(ctx, fc.Args["id"].(ids.ID), fc.Args["input"].(models.UpdateAlertInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.UpdateAlertPayload) graphql.Marshaler {
+			return ec.marshalOUpdateAlertPayload2ᚖskillgraphᚋmodelsᚐUpdateAlertPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateAlert(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UpdateAlertPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateAlert_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteAlert(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteAlert(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteAlert(ctx, fc.Args["id"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.DeleteAlertPayload) graphql.Marshaler {
+			return ec.marshalODeleteAlertPayload2ᚖskillgraphᚋmodelsᚐDeleteAlertPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteAlert(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteAlertPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteAlert_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_testAlert(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_testAlert(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().TestAlert(ctx, fc.Args["id"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.TestAlertPayload) graphql.Marshaler {
+			return ec.marshalOTestAlertPayload2ᚖskillgraphᚋmodelsᚐTestAlertPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_testAlert(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TestAlertPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_testAlert_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -7829,6 +10585,451 @@ func (ec *executionContext) _NewPush_ignored(ctx context.Context, field graphql.
 }
 func (ec *executionContext) fieldContext_NewPush_ignored(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("NewPush", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Notification_id(ctx context.Context, field graphql.CollectedField, obj *models.Notification) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Notification_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Notification_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Notification", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Notification_incident(ctx context.Context, field graphql.CollectedField, obj *models.Notification) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Notification_incident(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Notification().Incident(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Incident) graphql.Marshaler {
+			return ec.marshalNIncident2ᚖskillgraphᚋmodelsᚐIncident(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Notification_incident(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Notification",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Incident(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Notification_kind(ctx context.Context, field graphql.CollectedField, obj *models.Notification) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Notification_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.NotificationKind) graphql.Marshaler {
+			return ec.marshalNNotificationKind2skillgraphᚋmodelsᚐNotificationKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Notification_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Notification", field, false, false, errors.New("field of type NotificationKind does not have child fields"))
+}
+
+func (ec *executionContext) _Notification_state(ctx context.Context, field graphql.CollectedField, obj *models.Notification) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Notification_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.NotificationState) graphql.Marshaler {
+			return ec.marshalNNotificationState2skillgraphᚋmodelsᚐNotificationState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Notification_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Notification", field, false, false, errors.New("field of type NotificationState does not have child fields"))
+}
+
+func (ec *executionContext) _Notification_attempts(ctx context.Context, field graphql.CollectedField, obj *models.Notification) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Notification_attempts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Notification().Attempts(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.NotificationAttempt) graphql.Marshaler {
+			return ec.marshalNNotificationAttempt2ᚕᚖskillgraphᚋmodelsᚐNotificationAttemptᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Notification_attempts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Notification",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NotificationAttempt(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Notification_createdAt(ctx context.Context, field graphql.CollectedField, obj *models.Notification) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Notification_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Notification_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Notification", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Notification_deliveredAt(ctx context.Context, field graphql.CollectedField, obj *models.Notification) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Notification_deliveredAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeliveredAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Notification_deliveredAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Notification", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _NotificationAttempt_number(ctx context.Context, field graphql.CollectedField, obj *models.NotificationAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationAttempt_number(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Number, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationAttempt_number(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NotificationAttempt", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _NotificationAttempt_status(ctx context.Context, field graphql.CollectedField, obj *models.NotificationAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationAttempt_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationAttempt_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NotificationAttempt", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _NotificationAttempt_message(ctx context.Context, field graphql.CollectedField, obj *models.NotificationAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationAttempt_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationAttempt_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NotificationAttempt", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _NotificationAttempt_at(ctx context.Context, field graphql.CollectedField, obj *models.NotificationAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationAttempt_at(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.At, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationAttempt_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NotificationAttempt", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _NotificationConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Notification]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.Notification]) graphql.Marshaler {
+			return ec.marshalNNotificationEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NotificationConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NotificationEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NotificationConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Notification]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Notification) graphql.Marshaler {
+			return ec.marshalNNotification2ᚕᚖskillgraphᚋmodelsᚐNotificationᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NotificationConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Notification(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NotificationConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Notification]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NotificationConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NotificationConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Notification]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NotificationConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _NotificationEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Notification]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NotificationEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _NotificationEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Notification]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Notification) graphql.Marshaler {
+			return ec.marshalNNotification2ᚖskillgraphᚋmodelsᚐNotification(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NotificationEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Notification(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Organization_id(ctx context.Context, field graphql.CollectedField, obj *models.Organization) (ret graphql.Marshaler) {
@@ -8588,6 +11789,138 @@ func (ec *executionContext) fieldContext_Query_skills(ctx context.Context, field
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_skills_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_alert(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_alert(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Alert(ctx, fc.Args["id"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Alert) graphql.Marshaler {
+			return ec.marshalOAlert2ᚖskillgraphᚋmodelsᚐAlert(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_alert(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Alert(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_alert_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_alerts(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_alerts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Alerts(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Alert]) graphql.Marshaler {
+			return ec.marshalNAlertConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_alerts(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AlertConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_alerts_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_alertDryRun(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_alertDryRun(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().AlertDryRun(ctx, fc.Args["input"].(models.DryRunInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.DryRunDay) graphql.Marshaler {
+			return ec.marshalNDryRunDay2ᚕᚖskillgraphᚋmodelsᚐDryRunDayᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_alertDryRun(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DryRunDay(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_alertDryRun_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -9518,6 +12851,94 @@ func (ec *executionContext) fieldContext_Skill_confusedWith(ctx context.Context,
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Skill_confusedWith_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Skill_alerts(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_alerts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Skill().Alerts(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Alert]) graphql.Marshaler {
+			return ec.marshalNAlertConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_alerts(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Skill",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AlertConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Skill_alerts_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Skill_incidents(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_incidents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Skill().Incidents(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Incident]) graphql.Marshaler {
+			return ec.marshalNIncidentConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_incidents(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Skill",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_IncidentConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Skill_incidents_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -10753,6 +14174,75 @@ func (ec *executionContext) fieldContext_TaskPackageCase_resourceHints(_ context
 	return graphql.NewScalarFieldContext("TaskPackageCase", field, false, false, errors.New("field of type JSON does not have child fields"))
 }
 
+func (ec *executionContext) _TestAlertPayload_delivered(ctx context.Context, field graphql.CollectedField, obj *models.TestAlertPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TestAlertPayload_delivered(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Delivered, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TestAlertPayload_delivered(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TestAlertPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _TestAlertPayload_status(ctx context.Context, field graphql.CollectedField, obj *models.TestAlertPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TestAlertPayload_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TestAlertPayload_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TestAlertPayload", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _TestAlertPayload_message(ctx context.Context, field graphql.CollectedField, obj *models.TestAlertPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TestAlertPayload_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TestAlertPayload_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TestAlertPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _TriggerQueryCase_id(ctx context.Context, field graphql.CollectedField, obj *models.TriggerQueryCase) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -10889,6 +14379,38 @@ func (ec *executionContext) _TriggerQueryCase_invocationType(ctx context.Context
 }
 func (ec *executionContext) fieldContext_TriggerQueryCase_invocationType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("TriggerQueryCase", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _UpdateAlertPayload_alert(ctx context.Context, field graphql.CollectedField, obj *models.UpdateAlertPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdateAlertPayload_alert(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Alert, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Alert) graphql.Marshaler {
+			return ec.marshalNAlert2ᚖskillgraphᚋmodelsᚐAlert(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UpdateAlertPayload_alert(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdateAlertPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Alert(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _UpdateApiKeyPayload_apiKey(ctx context.Context, field graphql.CollectedField, obj *models.UpdateAPIKeyPayload) (ret graphql.Marshaler) {
@@ -12482,6 +16004,64 @@ func (ec *executionContext) unmarshalInputAddMemberInput(ctx context.Context, ob
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputCreateAlertInput(ctx context.Context, obj any) (models.CreateAlertInput, error) {
+	var it models.CreateAlertInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"skillId", "type", "threshold", "channel", "config"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "skillId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("skillId"))
+			data, err := ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SkillID = graphql.OmittableOf(data)
+		case "type":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("type"))
+			data, err := ec.unmarshalNAlertType2skillgraphᚋmodelsᚐAlertType(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Type = data
+		case "threshold":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("threshold"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Threshold = graphql.OmittableOf(data)
+		case "channel":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("channel"))
+			data, err := ec.unmarshalNAlertChannel2skillgraphᚋmodelsᚐAlertChannel(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Channel = data
+		case "config":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("config"))
+			data, err := ec.unmarshalNJSON2skillgraphᚋmodelsᚐJSON(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Config = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputCreateApiKeyInput(ctx context.Context, obj any) (models.CreateAPIKeyInput, error) {
 	var it models.CreateAPIKeyInput
 	if obj == nil {
@@ -12600,6 +16180,61 @@ func (ec *executionContext) unmarshalInputCreateSuiteInput(ctx context.Context, 
 				return it, err
 			}
 			it.CasesJSON = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputDryRunInput(ctx context.Context, obj any) (models.DryRunInput, error) {
+	var it models.DryRunInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["days"]; !present {
+		asMap["days"] = 90
+	}
+
+	fieldsInOrder := [...]string{"skillId", "type", "threshold", "days"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "skillId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("skillId"))
+			data, err := ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SkillID = graphql.OmittableOf(data)
+		case "type":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("type"))
+			data, err := ec.unmarshalNAlertType2skillgraphᚋmodelsᚐAlertType(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Type = data
+		case "threshold":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("threshold"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Threshold = graphql.OmittableOf(data)
+		case "days":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("days"))
+			data, err := ec.unmarshalNInt2int(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Days = data
 		}
 	}
 	return it, nil
@@ -12816,6 +16451,57 @@ func (ec *executionContext) unmarshalInputSuiteFilter(ctx context.Context, obj a
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputUpdateAlertInput(ctx context.Context, obj any) (models.UpdateAlertInput, error) {
+	var it models.UpdateAlertInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"enabled", "mutedUntil", "threshold", "config"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "enabled":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("enabled"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Enabled = graphql.OmittableOf(data)
+		case "mutedUntil":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("mutedUntil"))
+			data, err := ec.unmarshalOTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MutedUntil = graphql.OmittableOf(data)
+		case "threshold":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("threshold"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Threshold = graphql.OmittableOf(data)
+		case "config":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("config"))
+			data, err := ec.unmarshalOJSON2skillgraphᚋmodelsᚐJSON(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Config = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputUpdateApiKeyInput(ctx context.Context, obj any) (models.UpdateAPIKeyInput, error) {
 	var it models.UpdateAPIKeyInput
 	if obj == nil {
@@ -12996,6 +16682,16 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._Organization(ctx, sel, obj)
+	case *models.Notification:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Notification(ctx, sel, obj)
+	case *models.Incident:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Incident(ctx, sel, obj)
 	case *models.Event:
 		if obj == nil {
 			return graphql.Null
@@ -13006,6 +16702,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._EvalSuite(ctx, sel, obj)
+	case *models.Alert:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Alert(ctx, sel, obj)
 	default:
 		if typedObj, ok := obj.(graphql.Marshaler); ok {
 			return typedObj
@@ -13060,6 +16761,385 @@ func (ec *executionContext) _AddMemberPayload(ctx context.Context, sel ast.Selec
 			out.Values[i] = graphql.MarshalString("AddMemberPayload")
 		case "user":
 			out.Values[i] = ec._AddMemberPayload_user(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var alertImplementors = []string{"Alert", "Node"}
+
+func (ec *executionContext) _Alert(ctx context.Context, sel ast.SelectionSet, obj *models.Alert) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, alertImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Alert")
+		case "id":
+			out.Values[i] = ec._Alert_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "skillId":
+			out.Values[i] = ec._Alert_skillId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "skill":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Alert_skill(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "type":
+			out.Values[i] = ec._Alert_type(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "threshold":
+			out.Values[i] = ec._Alert_threshold(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "channel":
+			out.Values[i] = ec._Alert_channel(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "config":
+			out.Values[i] = ec._Alert_config(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "signingSecret":
+			out.Values[i] = ec._Alert_signingSecret(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "state":
+			out.Values[i] = ec._Alert_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "enabled":
+			out.Values[i] = ec._Alert_enabled(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "disabledReason":
+			out.Values[i] = ec._Alert_disabledReason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "mutedUntil":
+			out.Values[i] = ec._Alert_mutedUntil(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "incidents":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Alert_incidents(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "notifications":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Alert_notifications(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Alert_createdBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdAt":
+			out.Values[i] = ec._Alert_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "updatedAt":
+			out.Values[i] = ec._Alert_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var alertConnectionImplementors = []string{"AlertConnection"}
+
+func (ec *executionContext) _AlertConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.Alert]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, alertConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AlertConnection")
+		case "edges":
+			out.Values[i] = ec._AlertConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._AlertConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._AlertConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._AlertConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var alertEdgeImplementors = []string{"AlertEdge"}
+
+func (ec *executionContext) _AlertEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.Alert]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, alertEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AlertEdge")
+		case "cursor":
+			out.Values[i] = ec._AlertEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._AlertEdge_node(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -13506,6 +17586,44 @@ func (ec *executionContext) _ChangeMemberRolePayload(ctx context.Context, sel as
 	return out
 }
 
+var createAlertPayloadImplementors = []string{"CreateAlertPayload"}
+
+func (ec *executionContext) _CreateAlertPayload(ctx context.Context, sel ast.SelectionSet, obj *models.CreateAlertPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, createAlertPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CreateAlertPayload")
+		case "alert":
+			out.Values[i] = ec._CreateAlertPayload_alert(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var createApiKeyPayloadImplementors = []string{"CreateApiKeyPayload"}
 
 func (ec *executionContext) _CreateApiKeyPayload(ctx context.Context, sel ast.SelectionSet, obj *models.CreateAPIKeyPayload) graphql.Marshaler {
@@ -13660,6 +17778,44 @@ func (ec *executionContext) _DailyStat(ctx context.Context, sel ast.SelectionSet
 	return out
 }
 
+var deleteAlertPayloadImplementors = []string{"DeleteAlertPayload"}
+
+func (ec *executionContext) _DeleteAlertPayload(ctx context.Context, sel ast.SelectionSet, obj *models.DeleteAlertPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deleteAlertPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeleteAlertPayload")
+		case "deletedId":
+			out.Values[i] = ec._DeleteAlertPayload_deletedId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var deleteSuitePayloadImplementors = []string{"DeleteSuitePayload"}
 
 func (ec *executionContext) _DeleteSuitePayload(ctx context.Context, sel ast.SelectionSet, obj *models.DeleteSuitePayload) graphql.Marshaler {
@@ -13674,6 +17830,54 @@ func (ec *executionContext) _DeleteSuitePayload(ctx context.Context, sel ast.Sel
 			out.Values[i] = graphql.MarshalString("DeleteSuitePayload")
 		case "deletedId":
 			out.Values[i] = ec._DeleteSuitePayload_deletedId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var dryRunDayImplementors = []string{"DryRunDay"}
+
+func (ec *executionContext) _DryRunDay(ctx context.Context, sel ast.SelectionSet, obj *models.DryRunDay) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, dryRunDayImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DryRunDay")
+		case "date":
+			out.Values[i] = ec._DryRunDay_date(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "skill":
+			out.Values[i] = ec._DryRunDay_skill(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "value":
+			out.Values[i] = ec._DryRunDay_value(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -14418,6 +18622,264 @@ func (ec *executionContext) _ExactMatchCase(ctx context.Context, sel ast.Selecti
 	return out
 }
 
+var incidentImplementors = []string{"Incident", "Node"}
+
+func (ec *executionContext) _Incident(ctx context.Context, sel ast.SelectionSet, obj *models.Incident) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, incidentImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Incident")
+		case "id":
+			out.Values[i] = ec._Incident_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "alert":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Incident_alert(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "skill":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Incident_skill(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "value":
+			out.Values[i] = ec._Incident_value(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "openedAt":
+			out.Values[i] = ec._Incident_openedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "resolvedAt":
+			out.Values[i] = ec._Incident_resolvedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var incidentConnectionImplementors = []string{"IncidentConnection"}
+
+func (ec *executionContext) _IncidentConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.Incident]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, incidentConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("IncidentConnection")
+		case "edges":
+			out.Values[i] = ec._IncidentConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._IncidentConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._IncidentConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._IncidentConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var incidentEdgeImplementors = []string{"IncidentEdge"}
+
+func (ec *executionContext) _IncidentEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.Incident]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, incidentEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("IncidentEdge")
+		case "cursor":
+			out.Values[i] = ec._IncidentEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._IncidentEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var jsonSchemaCaseImplementors = []string{"JsonSchemaCase", "EvalCase"}
 
 func (ec *executionContext) _JsonSchemaCase(ctx context.Context, sel ast.SelectionSet, obj *models.JSONSchemaCase) graphql.Marshaler {
@@ -14566,6 +19028,34 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "createAlert":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createAlert(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "updateAlert":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateAlert(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "deleteAlert":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteAlert(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "testAlert":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_testAlert(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "createSuite":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_createSuite(ctx, field)
@@ -14703,6 +19193,322 @@ func (ec *executionContext) _NewPush(ctx context.Context, sel ast.SelectionSet, 
 			}
 		case "ignored":
 			out.Values[i] = ec._NewPush_ignored(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var notificationImplementors = []string{"Notification", "Node"}
+
+func (ec *executionContext) _Notification(ctx context.Context, sel ast.SelectionSet, obj *models.Notification) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, notificationImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Notification")
+		case "id":
+			out.Values[i] = ec._Notification_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "incident":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Notification_incident(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "kind":
+			out.Values[i] = ec._Notification_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "state":
+			out.Values[i] = ec._Notification_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "attempts":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Notification_attempts(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdAt":
+			out.Values[i] = ec._Notification_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "deliveredAt":
+			out.Values[i] = ec._Notification_deliveredAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var notificationAttemptImplementors = []string{"NotificationAttempt"}
+
+func (ec *executionContext) _NotificationAttempt(ctx context.Context, sel ast.SelectionSet, obj *models.NotificationAttempt) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, notificationAttemptImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NotificationAttempt")
+		case "number":
+			out.Values[i] = ec._NotificationAttempt_number(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "status":
+			out.Values[i] = ec._NotificationAttempt_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._NotificationAttempt_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "at":
+			out.Values[i] = ec._NotificationAttempt_at(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var notificationConnectionImplementors = []string{"NotificationConnection"}
+
+func (ec *executionContext) _NotificationConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.Notification]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, notificationConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NotificationConnection")
+		case "edges":
+			out.Values[i] = ec._NotificationConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._NotificationConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._NotificationConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._NotificationConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var notificationEdgeImplementors = []string{"NotificationEdge"}
+
+func (ec *executionContext) _NotificationEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.Notification]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, notificationEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NotificationEdge")
+		case "cursor":
+			out.Values[i] = ec._NotificationEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._NotificationEdge_node(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -15182,6 +19988,72 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_skills(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "alert":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_alert(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "alerts":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_alerts(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "alertDryRun":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_alertDryRun(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -15765,6 +20637,82 @@ func (ec *executionContext) _Skill(ctx context.Context, sel ast.SelectionSet, ob
 					}
 				}()
 				res = ec._Skill_confusedWith(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "alerts":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_alerts(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "incidents":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_incidents(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -16572,6 +21520,54 @@ func (ec *executionContext) _TaskPackageCase(ctx context.Context, sel ast.Select
 	return out
 }
 
+var testAlertPayloadImplementors = []string{"TestAlertPayload"}
+
+func (ec *executionContext) _TestAlertPayload(ctx context.Context, sel ast.SelectionSet, obj *models.TestAlertPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, testAlertPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("TestAlertPayload")
+		case "delivered":
+			out.Values[i] = ec._TestAlertPayload_delivered(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "status":
+			out.Values[i] = ec._TestAlertPayload_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._TestAlertPayload_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var triggerQueryCaseImplementors = []string{"TriggerQueryCase", "EvalCase"}
 
 func (ec *executionContext) _TriggerQueryCase(ctx context.Context, sel ast.SelectionSet, obj *models.TriggerQueryCase) graphql.Marshaler {
@@ -16612,6 +21608,44 @@ func (ec *executionContext) _TriggerQueryCase(ctx context.Context, sel ast.Selec
 		case "invocationType":
 			out.Values[i] = ec._TriggerQueryCase_invocationType(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var updateAlertPayloadImplementors = []string{"UpdateAlertPayload"}
+
+func (ec *executionContext) _UpdateAlertPayload(ctx context.Context, sel ast.SelectionSet, obj *models.UpdateAlertPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, updateAlertPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UpdateAlertPayload")
+		case "alert":
+			out.Values[i] = ec._UpdateAlertPayload_alert(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -17452,6 +22486,98 @@ func (ec *executionContext) unmarshalNAddMemberInput2skillgraphᚋmodelsᚐAddMe
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) marshalNAlert2ᚕᚖskillgraphᚋmodelsᚐAlertᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Alert) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAlert2ᚖskillgraphᚋmodelsᚐAlert(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNAlert2ᚖskillgraphᚋmodelsᚐAlert(ctx context.Context, sel ast.SelectionSet, v *models.Alert) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._Alert(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNAlertChannel2skillgraphᚋmodelsᚐAlertChannel(ctx context.Context, v any) (models.AlertChannel, error) {
+	var res models.AlertChannel
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAlertChannel2skillgraphᚋmodelsᚐAlertChannel(ctx context.Context, sel ast.SelectionSet, v models.AlertChannel) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) marshalNAlertConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.Alert]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AlertConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNAlertEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.Alert]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAlertEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNAlertEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.Alert]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AlertEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNAlertState2skillgraphᚋmodelsᚐAlertState(ctx context.Context, v any) (models.AlertState, error) {
+	var res models.AlertState
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAlertState2skillgraphᚋmodelsᚐAlertState(ctx context.Context, sel ast.SelectionSet, v models.AlertState) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) unmarshalNAlertType2skillgraphᚋmodelsᚐAlertType(ctx context.Context, v any) (models.AlertType, error) {
+	var res models.AlertType
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAlertType2skillgraphᚋmodelsᚐAlertType(ctx context.Context, sel ast.SelectionSet, v models.AlertType) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
 func (ec *executionContext) marshalNApiKey2ᚕᚖskillgraphᚋmodelsᚐAPIKeyᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.APIKey) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -17560,6 +22686,11 @@ func (ec *executionContext) marshalNCaseKind2skillgraphᚋmodelsᚐCaseKind(ctx 
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) unmarshalNCreateAlertInput2skillgraphᚋmodelsᚐCreateAlertInput(ctx context.Context, v any) (models.CreateAlertInput, error) {
+	res, err := ec.unmarshalInputCreateAlertInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNCreateApiKeyInput2skillgraphᚋmodelsᚐCreateAPIKeyInput(ctx context.Context, v any) (models.CreateAPIKeyInput, error) {
 	res, err := ec.unmarshalInputCreateApiKeyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -17614,6 +22745,37 @@ func (ec *executionContext) unmarshalNDimension2skillgraphᚋmodelsᚐDimension(
 
 func (ec *executionContext) marshalNDimension2skillgraphᚋmodelsᚐDimension(ctx context.Context, sel ast.SelectionSet, v models.Dimension) graphql.Marshaler {
 	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) marshalNDryRunDay2ᚕᚖskillgraphᚋmodelsᚐDryRunDayᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.DryRunDay) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDryRunDay2ᚖskillgraphᚋmodelsᚐDryRunDay(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNDryRunDay2ᚖskillgraphᚋmodelsᚐDryRunDay(ctx context.Context, sel ast.SelectionSet, v *models.DryRunDay) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DryRunDay(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNDryRunInput2skillgraphᚋmodelsᚐDryRunInput(ctx context.Context, v any) (models.DryRunInput, error) {
+	res, err := ec.unmarshalInputDryRunInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNEvalCase2skillgraphᚋmodelsᚐEvalCase(ctx context.Context, sel ast.SelectionSet, v models.EvalCase) graphql.Marshaler {
@@ -17831,6 +22993,68 @@ func (ec *executionContext) marshalNID2ᚕskillgraphᚋinternalᚋidsᚐIDᚄ(ct
 	return ret
 }
 
+func (ec *executionContext) marshalNIncident2ᚕᚖskillgraphᚋmodelsᚐIncidentᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Incident) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNIncident2ᚖskillgraphᚋmodelsᚐIncident(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNIncident2ᚖskillgraphᚋmodelsᚐIncident(ctx context.Context, sel ast.SelectionSet, v *models.Incident) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._Incident(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNIncidentConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.Incident]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._IncidentConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNIncidentEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.Incident]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNIncidentEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNIncidentEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.Incident]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._IncidentEdge(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNInt2int(ctx context.Context, v any) (int, error) {
 	res, err := models.UnmarshalInt(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -17871,6 +23095,114 @@ func (ec *executionContext) marshalNNode2ᚕskillgraphᚋmodelsᚐNode(ctx conte
 	})
 
 	return ret
+}
+
+func (ec *executionContext) marshalNNotification2ᚕᚖskillgraphᚋmodelsᚐNotificationᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Notification) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNNotification2ᚖskillgraphᚋmodelsᚐNotification(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNNotification2ᚖskillgraphᚋmodelsᚐNotification(ctx context.Context, sel ast.SelectionSet, v *models.Notification) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._Notification(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNNotificationAttempt2ᚕᚖskillgraphᚋmodelsᚐNotificationAttemptᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.NotificationAttempt) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNNotificationAttempt2ᚖskillgraphᚋmodelsᚐNotificationAttempt(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNNotificationAttempt2ᚖskillgraphᚋmodelsᚐNotificationAttempt(ctx context.Context, sel ast.SelectionSet, v *models.NotificationAttempt) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._NotificationAttempt(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNNotificationConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.Notification]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._NotificationConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNNotificationEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.Notification]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNNotificationEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNNotificationEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.Notification]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._NotificationEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNNotificationKind2skillgraphᚋmodelsᚐNotificationKind(ctx context.Context, v any) (models.NotificationKind, error) {
+	var res models.NotificationKind
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNNotificationKind2skillgraphᚋmodelsᚐNotificationKind(ctx context.Context, sel ast.SelectionSet, v models.NotificationKind) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) unmarshalNNotificationState2skillgraphᚋmodelsᚐNotificationState(ctx context.Context, v any) (models.NotificationState, error) {
+	var res models.NotificationState
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNNotificationState2skillgraphᚋmodelsᚐNotificationState(ctx context.Context, sel ast.SelectionSet, v models.NotificationState) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
 }
 
 func (ec *executionContext) marshalNOrganization2ᚖskillgraphᚋmodelsᚐOrganization(ctx context.Context, sel ast.SelectionSet, v *models.Organization) graphql.Marshaler {
@@ -18285,6 +23617,11 @@ func (ec *executionContext) marshalNTime2timeᚐTime(ctx context.Context, sel as
 	return res
 }
 
+func (ec *executionContext) unmarshalNUpdateAlertInput2skillgraphᚋmodelsᚐUpdateAlertInput(ctx context.Context, v any) (models.UpdateAlertInput, error) {
+	res, err := ec.unmarshalInputUpdateAlertInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNUpdateApiKeyInput2skillgraphᚋmodelsᚐUpdateAPIKeyInput(ctx context.Context, v any) (models.UpdateAPIKeyInput, error) {
 	res, err := ec.unmarshalInputUpdateApiKeyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -18524,6 +23861,13 @@ func (ec *executionContext) marshalOAddMemberPayload2ᚖskillgraphᚋmodelsᚐAd
 	return ec._AddMemberPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOAlert2ᚖskillgraphᚋmodelsᚐAlert(ctx context.Context, sel ast.SelectionSet, v *models.Alert) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Alert(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOArchiveSuitePayload2ᚖskillgraphᚋmodelsᚐArchiveSuitePayload(ctx context.Context, sel ast.SelectionSet, v *models.ArchiveSuitePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -18568,6 +23912,13 @@ func (ec *executionContext) marshalOChangeMemberRolePayload2ᚖskillgraphᚋmode
 	return ec._ChangeMemberRolePayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOCreateAlertPayload2ᚖskillgraphᚋmodelsᚐCreateAlertPayload(ctx context.Context, sel ast.SelectionSet, v *models.CreateAlertPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CreateAlertPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOCreateApiKeyPayload2ᚖskillgraphᚋmodelsᚐCreateAPIKeyPayload(ctx context.Context, sel ast.SelectionSet, v *models.CreateAPIKeyPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -18596,6 +23947,13 @@ func (ec *executionContext) marshalODate2ᚖskillgraphᚋmodelsᚐDate(ctx conte
 		return graphql.Null
 	}
 	return v
+}
+
+func (ec *executionContext) marshalODeleteAlertPayload2ᚖskillgraphᚋmodelsᚐDeleteAlertPayload(ctx context.Context, sel ast.SelectionSet, v *models.DeleteAlertPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteAlertPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalODeleteSuitePayload2ᚖskillgraphᚋmodelsᚐDeleteSuitePayload(ctx context.Context, sel ast.SelectionSet, v *models.DeleteSuitePayload) graphql.Marshaler {
@@ -18981,6 +24339,13 @@ func (ec *executionContext) marshalOSuiteSourceKind2ᚖskillgraphᚋmodelsᚐSui
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) marshalOTestAlertPayload2ᚖskillgraphᚋmodelsᚐTestAlertPayload(ctx context.Context, sel ast.SelectionSet, v *models.TestAlertPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._TestAlertPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOTime2ᚖtimeᚐTime(ctx context.Context, v any) (*time.Time, error) {
 	if v == nil {
 		return nil, nil
@@ -18997,6 +24362,13 @@ func (ec *executionContext) marshalOTime2ᚖtimeᚐTime(ctx context.Context, sel
 	_ = ctx
 	res := models.MarshalTime(*v)
 	return res
+}
+
+func (ec *executionContext) marshalOUpdateAlertPayload2ᚖskillgraphᚋmodelsᚐUpdateAlertPayload(ctx context.Context, sel ast.SelectionSet, v *models.UpdateAlertPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdateAlertPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOUpdateApiKeyPayload2ᚖskillgraphᚋmodelsᚐUpdateAPIKeyPayload(ctx context.Context, sel ast.SelectionSet, v *models.UpdateAPIKeyPayload) graphql.Marshaler {

@@ -40,6 +40,9 @@ const (
 	Case
 	Skill
 	Push
+	Alert
+	Incident
+	Notification
 )
 
 var kindNames = [...]string{
@@ -54,6 +57,9 @@ var kindNames = [...]string{
 	Case:          "case",
 	Skill:         "skill",
 	Push:          "push",
+	Alert:         "alert",
+	Incident:      "incident",
+	Notification:  "notification",
 }
 
 // String is the kind as a person would say it.

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/riverqueue/river"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
@@ -21,6 +22,7 @@ import (
 type Store struct {
 	pool       *pgxpool.Pool
 	db         *bun.DB
+	queue      *river.Client[pgx.Tx]
 	statements *counter
 	clock      func() time.Time
 	options    Options
@@ -79,7 +81,8 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s.db = bun.NewDB(stdlib.OpenDBFromPool(s.pool), pgdialect.New())
-	return s, nil
+	s.queue, err = newQueue(s.pool)
+	return s, err
 }
 
 // Close waits for what is under way and lets go of the connections.
