@@ -34,12 +34,18 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 		}
 		return withCode(&gqlerror.Error{Path: field, Locations: shown.Locations}, known, input)
 	case shown.Err == nil: // said by gqlgen or gqlparser themselves
+		if len(shown.Path) > 1 && shown.Path[0] == ast.PathName("variable") { // not where the answer has it, but the input
+			return withCode(&gqlerror.Error{}, errs.New(errs.Invalid, "%s", shown.Message), steps(shown.Path[1:]))
+		}
 		if shown.Extensions == nil {
 			shown.Extensions = map[string]any{"code": errs.Invalid}
 		}
 		return shown
 	case errors.Is(err, context.DeadlineExceeded):
 		return withCode(&gqlerror.Error{Path: shown.Path}, errs.New(errs.Timeout, "The operation took too long and was stopped; ask for less at once"), nil)
+	}
+	if field, input := splitPath(ctx, shown.Path); len(input) > 0 { // an argument that its type could not read
+		return withCode(&gqlerror.Error{Path: field}, errs.New(errs.Invalid, "is not a value of the declared type"), input)
 	}
 	if !errors.Is(err, context.Canceled) { // the caller has gone: nobody's fault, nobody to tell
 		slog.ErrorContext(ctx, "internal error", "error", err, "path", shown.Path.String(), "request_id", request.ID(ctx))
@@ -72,18 +78,23 @@ func splitPath(ctx context.Context, path ast.Path) (field ast.Path, input []stri
 		return path, nil
 	}
 	field = fc.Path()
-	for _, step := range path[len(field):] {
-		switch step := step.(type) {
-		case ast.PathName:
-			input = append(input, string(step))
-		case ast.PathIndex:
-			input = append(input, strconv.Itoa(int(step)))
-		}
-	}
+	input = steps(path[len(field):])
 	if len(input) > 1 && input[0] == "input" {
 		input = input[1:] // as the rules do
 	}
 	return field, input
+}
+
+func steps(path ast.Path) (out []string) {
+	for _, step := range path {
+		switch step := step.(type) {
+		case ast.PathName:
+			out = append(out, string(step))
+		case ast.PathIndex:
+			out = append(out, strconv.Itoa(int(step)))
+		}
+	}
+	return out
 }
 
 // recovered turns a panic into an error that is logged with its stack.

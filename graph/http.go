@@ -33,6 +33,11 @@ func (overHTTP) Supports(*http.Request) bool { return true }
 
 // Do runs one operation.
 func (overHTTP) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
+	defer func() {
+		if v := recover(); v != nil { // in a resolver it would have been caught there
+			Deny(w, r, recovered(r.Context(), v))
+		}
+	}()
 	answer, ok := negotiate(r.Header.Get("Accept"))
 	if !ok {
 		writeRefusal(w, typeJSON, http.StatusNotAcceptable, errs.New(errs.BadMediaType, "The answer can be %s or %s", typeResponse, typeJSON))
@@ -183,7 +188,7 @@ func negotiate(accept string) (string, bool) {
 		return typeJSON, true
 	}
 	best, bestQ := "", 0.0
-	for _, part := range strings.Split(accept, ",") {
+	for part := range strings.SplitSeq(accept, ",") {
 		mt, params, err := mime.ParseMediaType(part)
 		if err != nil {
 			continue
@@ -220,9 +225,11 @@ func write(w http.ResponseWriter, mediaType string, status int, resp *graphql.Re
 		resp = &graphql.Response{}
 	}
 	if len(resp.Errors) > 0 {
-		list, _ := json.Marshal(resp.Errors)
 		b.WriteString(`"errors":`)
-		b.Write(list)
+		list := json.NewEncoder(&b)
+		list.SetEscapeHTML(false) // people read them
+		_ = list.Encode(resp.Errors)
+		b.Truncate(b.Len() - 1) // the line break
 	}
 	if resp.Data != nil {
 		if b.Len() > 1 {
@@ -243,13 +250,15 @@ func writeRefusal(w http.ResponseWriter, mediaType string, status int, e *errs.E
 
 // Deny answers a request that does not get as far as an operation.
 func Deny(w http.ResponseWriter, r *http.Request, err error) {
-	shown, status := present(r.Context(), err), http.StatusInternalServerError
+	var status int
 	switch errs.CodeOf(err) {
 	case errs.Unauthenticated:
 		status = http.StatusUnauthorized
 	case errs.Unavailable, errs.Timeout:
 		w.Header().Set("Retry-After", "5")
 		status = http.StatusServiceUnavailable
+	default:
+		status = http.StatusInternalServerError
 	}
-	write(w, typeJSON, status, &graphql.Response{Errors: gqlerror.List{shown}})
+	write(w, typeJSON, status, &graphql.Response{Errors: gqlerror.List{present(r.Context(), err)}})
 }

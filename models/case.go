@@ -87,7 +87,7 @@ type Cases []EvalCase
 func ParseCases(raw JSON, verifier VerifierKind, newID func() string) (Cases, JSON, error) {
 	at := errs.At("casesJson")
 	var items []json.RawMessage
-	if err := json.Unmarshal(raw, &items); err != nil {
+	if err := json.Unmarshal(raw, &items); err != nil || items == nil {
 		return nil, nil, at.Because("must be a list of cases")
 	}
 	if len(items) < 1 || len(items) > maxCases {
@@ -194,11 +194,10 @@ func (f *fields) assertion(key string) *CaseAssertion {
 		return nil
 	}
 	in := f.inner(key)
-	a := &CaseAssertion{Type: fieldEnum(in, "type", wireAssertionType), Value: in.text("value")}
+	kind := fieldEnum(in, "type", wireAssertionType, AssertionTypeContains, AssertionTypeNotContains, AssertionTypeRegex, AssertionTypeJSONPath)
+	a := &CaseAssertion{Type: kind, Value: in.text("value")}
 	switch {
 	case in.err != nil || f.saved:
-	case a.Type == AssertionTypeSentence:
-		in.refuse("type", "must be one of contains, not_contains, regex, json_path; a sentence is given as a plain string")
 	case a.Type == AssertionTypeRegex:
 		if _, err := regexp.Compile(a.Value); err != nil {
 			in.refuse("value", "is not a regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))

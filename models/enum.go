@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"reflect"
 	"strconv"
 
 	"skillgraph/internal/face"
@@ -21,7 +22,7 @@ func marshalEnum[E ~string](ctx context.Context, w io.Writer, e E, wire map[E]st
 func unmarshalEnum[E ~string](v any, e *E, wire map[E]string) error {
 	s, _ := v.(string)
 	if _, ok := wire[E(s)]; !ok {
-		return fmt.Errorf("%v is not a valid %T", v, *e)
+		return fmt.Errorf("%v is not a valid %s", v, reflect.TypeFor[E]().Name())
 	}
 	*e = E(s)
 	return nil

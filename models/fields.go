@@ -84,7 +84,7 @@ func (f *fields) anyText(key string) string {
 
 func (f *fields) text(key string) string {
 	s := f.anyText(key)
-	if strings.TrimSpace(s) == "" {
+	if isBlank(s) {
 		f.refuse(key, "must not be empty")
 	}
 	return s
@@ -143,16 +143,17 @@ func (f *fields) textOrList(key string) []string {
 	}
 	f.missing(key)
 	list := read[[]string](f, key, "a string or a list of strings")
-	if len(list) == 0 || slices.Contains(list, "") {
+	if len(list) == 0 || slices.ContainsFunc(list, isBlank) {
 		f.refuse(key, "must not be empty")
 	}
 	return list
 }
 
-func fieldEnum[E ~string](f *fields, key string, wire map[E]string) E {
+// fieldEnum reads one of the given values, or any where none are given.
+func fieldEnum[E ~string](f *fields, key string, wire map[E]string, values ...E) E {
 	e, ok := parseWire(f.anyText(key), wire)
-	if !ok {
-		f.refuse(key, "must be one of %s", wireList(nil, wire))
+	if !ok || values != nil && !slices.Contains(values, e) {
+		f.refuse(key, "must be one of %s", wireList(values, wire))
 	}
 	return e
 }
@@ -177,7 +178,7 @@ func (f *fields) location(key string) string {
 	u, err := url.Parse(s)
 	switch {
 	case f.err != nil:
-	case err != nil || u.Host == "" || strings.ContainsAny(s, " \t\r\n"):
+	case err != nil || u.Hostname() == "" || strings.ContainsAny(s, " \t\r\n"):
 		f.refuse(key, "must be an http(s) URL or an object-store URI such as s3://bucket/key")
 	case u.Scheme == "http" || u.Scheme == "https":
 	case !slices.Contains(objectStores, u.Scheme):
@@ -225,12 +226,12 @@ func (f *fields) schema(key string) JSON {
 	if err == nil {
 		c := jsonschema.NewCompiler()
 		c.UseLoader(noRemote{})
-		if err = c.AddResource("case.json", doc); err == nil {
-			_, err = c.Compile("case.json")
+		if err = c.AddResource(schemaURL, doc); err == nil {
+			_, err = c.Compile(schemaURL)
 		}
 	}
 	if err != nil {
-		f.refuse(key, "is not a usable JSON Schema: %s", firstLine(err))
+		f.refuse(key, "is not a usable JSON Schema: %s", schemaFault(err))
 	}
 	return JSON(f.raw[key])
 }
@@ -241,7 +242,23 @@ func (noRemote) Load(string) (any, error) {
 	return nil, errors.New("references to other documents are not followed")
 }
 
-func firstLine(err error) string {
-	s, _, _ := strings.Cut(err.Error(), "\n")
-	return s
+// schemaURL is the name of a case's schema while it is compiled. One without a scheme would become the path of a file
+// on the server.
+const schemaURL = "case:///schema"
+
+// schemaFault says in one line what is wrong with a schema: the innermost problem, and nothing of our own names.
+func schemaFault(err error) string {
+	var schema *jsonschema.SchemaValidationError
+	if errors.As(err, &schema) {
+		err = schema.Err
+	}
+	var fault *jsonschema.ValidationError
+	if errors.As(err, &fault) {
+		for len(fault.Causes) > 0 {
+			fault = fault.Causes[0]
+		}
+		err = fault
+	}
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return strings.NewReplacer(schemaURL, "", "case:///", "/").Replace(line)
 }

@@ -1,3 +1,4 @@
+// Package models holds the rows of the database, which are the objects of the graph, and the rules they keep.
 package models
 
 // Node is anything that node(id:) finds.

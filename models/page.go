@@ -1,9 +1,11 @@
 package models
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"strings"
+	"unicode/utf8"
 
 	"skillgraph/internal/errs"
 	"skillgraph/internal/ids"
@@ -93,7 +95,7 @@ func (c Cursor) String() string {
 
 func parseCursor(s string) (Cursor, bool) {
 	b, err := base64.RawURLEncoding.DecodeString(s)
-	if err != nil || strings.ContainsRune(string(b), 0) {
+	if err != nil || !utf8.Valid(b) || bytes.IndexByte(b, 0) >= 0 {
 		return Cursor{}, false
 	}
 	parts := strings.SplitN(string(b), "\n", 3)
@@ -101,7 +103,7 @@ func parseCursor(s string) (Cursor, bool) {
 		return Cursor{}, false
 	}
 	id, err := ids.Parse(parts[1])
-	return Cursor{Order: parts[0], Key: parts[2], ID: id}, err == nil
+	return Cursor{Order: parts[0], Key: parts[2], ID: id}, err == nil && !id.IsZero()
 }
 
 // Connection is a page of any list, in the shape of Relay's connections.

@@ -5,8 +5,10 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"io"
+	"regexp"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -16,6 +18,9 @@ import (
 
 // timeFormat is RFC 3339 in UTC with milliseconds.
 const timeFormat = "2006-01-02T15:04:05.000Z"
+
+// rfc3339 is what time.Parse should insist on: it takes a comma for a point, and hours of one digit.
+var rfc3339 = regexp.MustCompile(`^[\d-]{10}T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
 
 // MarshalTime writes the scalar Time.
 func MarshalTime(t time.Time) graphql.Marshaler {
@@ -27,11 +32,12 @@ func MarshalTime(t time.Time) graphql.Marshaler {
 // UnmarshalTime reads the scalar Time, with any offset. What we keep has milliseconds, as what we show.
 func UnmarshalTime(v any) (time.Time, error) {
 	s, _ := v.(string)
-	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil || t.Year() < 1 || t.Year() > 9999 {
+	t, err := time.Parse(time.RFC3339, s)
+	t = t.UTC().Truncate(time.Millisecond)
+	if err != nil || !rfc3339.MatchString(s) || t.Year() < 1 || t.Year() > 9999 {
 		return time.Time{}, errs.New(errs.Invalid, "must be a time in RFC 3339, such as 2026-11-15T01:02:03Z")
 	}
-	return t.UTC().Truncate(time.Millisecond), nil
+	return t, nil
 }
 
 // Date is the scalar Date: a day in UTC.
@@ -68,7 +74,7 @@ func MarshalInt(i int) graphql.Marshaler { return graphql.MarshalInt(i) }
 // UnmarshalInt refuses what does not fit.
 func UnmarshalInt(v any) (int, error) {
 	n, err := UnmarshalInt64(v)
-	if err != nil || n != int64(int32(n)) { //nolint:gosec // that is the test
+	if err != nil || n != int64(int32(n)) {
 		return 0, errs.New(errs.Invalid, "must be a whole number of at most 32 bits")
 	}
 	return int(n), nil
@@ -110,11 +116,16 @@ func (j JSON) MarshalGQL(w io.Writer) {
 func (j *JSON) UnmarshalGQL(v any) error {
 	raw, ok := v.(json.RawMessage)
 	if !ok {
-		b, err := json.Marshal(v)
-		if err != nil {
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(v); err != nil {
 			return errs.New(errs.Invalid, "must be a JSON value")
 		}
-		raw = b
+		raw = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	}
+	if !utf8.Valid(raw) {
+		return errs.New(errs.Invalid, "must be UTF-8")
 	}
 	if tooDeep(raw) {
 		return errs.New(errs.Invalid, "must be nested at most %d levels deep", maxJSONDepth)

@@ -9,19 +9,23 @@ import (
 	"skillgraph/internal/errs"
 )
 
-// checkText is the rule of every one-line label: min to max characters, none of them a control character.
+// checkText is the rule of every one-line label: min to max characters of UTF-8, none of them a control character.
 func checkText(at errs.Path, s string, minLen, maxLen int) error {
 	n := utf8.RuneCountInString(s)
 	switch {
-	case n < minLen || strings.TrimSpace(s) == "" && minLen > 0:
+	case n < minLen || isBlank(s) && minLen > 0:
 		return at.Because("must not be empty")
 	case n > maxLen:
 		return at.Because("must be at most %d characters long", maxLen)
+	case !utf8.ValidString(s):
+		return at.Because("must be UTF-8")
 	case strings.IndexFunc(s, unicode.IsControl) >= 0:
 		return at.Because("must not contain control characters")
 	}
 	return nil
 }
+
+func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
 // NormalEmail checks an e-mail address and gives the form that is unique on the server.
 func NormalEmail(at errs.Path, s string) (string, error) {
@@ -38,7 +42,7 @@ func IsLocalPath(p string) bool {
 	if strings.ContainsRune(p, '\\') || strings.IndexFunc(p, unicode.IsControl) >= 0 || !utf8.ValidString(p) {
 		return false
 	}
-	for _, c := range strings.Split(strings.TrimPrefix(p, "./"), "/") {
+	for c := range strings.SplitSeq(strings.TrimPrefix(p, "./"), "/") {
 		if c == "" || c == "." || c == ".." {
 			return false
 		}

@@ -64,11 +64,11 @@ func (b binder) bind(w http.ResponseWriter, r *http.Request) (vars map[string]an
 	for _, v := range b.route.variables {
 		switch v.from {
 		case fromPath:
-			err = b.text(vars, v, []string{unescape(chi.URLParam(r, v.name))})
+			err = b.text(vars, v, []string{pathParam(r, v.name)})
 		case fromQuery:
 			err = b.text(vars, v, query[v.name])
 		case fromHeader:
-			err = b.fromHeader(vars, v, r.Header.Values(v.header))
+			entityTags(vars, v, r.Header.Values(v.header))
 		case fromBody:
 			err = b.fromBody(vars, v, body)
 		}
@@ -102,8 +102,12 @@ func mediaType(r *http.Request) string {
 	return mt
 }
 
-// unescape undoes what chi leaves escaped in a path.
-func unescape(s string) string {
+// pathParam undoes the escapes that chi leaves where a path has some that matter.
+func pathParam(r *http.Request, name string) string {
+	s := chi.URLParam(r, name)
+	if r.URL.RawPath == "" {
+		return s
+	}
 	if u, err := url.PathUnescape(s); err == nil {
 		return u
 	}
@@ -183,24 +187,23 @@ func (b binder) fromBody(vars map[string]any, v variable, body map[string]json.R
 	return err
 }
 
-// fromHeader reads entity tags: a list of the integers among them, or nothing for "*". What is no integer of ours
+// entityTags reads entity tags: a list of the integers among them, or nothing for "*". What is no integer of ours
 // matches nothing, so it is left out of the list.
-func (b binder) fromHeader(vars map[string]any, v variable, lines []string) error {
+func entityTags(vars map[string]any, v variable, lines []string) {
 	if len(lines) == 0 {
-		return nil
+		return
 	}
 	tags := []any{}
-	for _, tag := range strings.Split(strings.Join(lines, ","), ",") {
+	for tag := range strings.SplitSeq(strings.Join(lines, ","), ",") {
 		tag = strings.TrimSpace(tag)
 		if tag == "*" {
-			return nil
+			return
 		}
 		if n, err := strconv.Atoi(strings.Trim(tag, `"`)); err == nil {
 			tags = append(tags, int64(n))
 		}
 	}
 	vars[v.name] = tags
-	return nil
 }
 
 // text reads a variable from a path or query string, where everything is a string.
@@ -259,8 +262,9 @@ func (b binder) coerce(at errs.Path, t *ast.Type, raw json.RawMessage) (any, err
 		return enum(at, def, raw)
 	case ast.InputObject:
 		return b.object(at, def, raw)
+	default:
+		return scalar(at, t.NamedType, raw)
 	}
-	return scalar(at, t.NamedType, raw)
 }
 
 func (b binder) list(at errs.Path, elem *ast.Type, raw json.RawMessage) (any, error) {

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -88,8 +89,11 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 		s.Error.Message, s.Error.Status, s.Error.Code = e.Message, status[e.Code], e.Code
 		body = s
 	}
-	b, _ := json.Marshal(body)
-	writeJSON(w, status[e.Code], b)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // people read it
+	_ = enc.Encode(body)
+	writeJSON(w, status[e.Code], bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
 // inputPath is what the presenter has found out, or what the error itself says.

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -36,7 +37,7 @@ func Routes(schema *ast.Schema) ([]*Route, error) { return load(schema, ops) }
 func load(schema *ast.Schema, files fs.FS) ([]*Route, error) {
 	var routes []*Route
 	seen := map[string]string{}
-	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(files, ".", func(name string, _ fs.DirEntry, err error) error {
 		if err != nil || path.Ext(name) != ".graphql" {
 			return err
 		}
@@ -74,7 +75,7 @@ func newRoute(schema *ast.Schema, text string) (*Route, error) {
 	op := doc.Operations[0]
 	at := op.Directives.ForName("rest")
 	if at == nil || op.Name == "" {
-		return nil, fmt.Errorf("the operation must have a name and @rest")
+		return nil, errors.New("the operation must have a name and @rest")
 	}
 	arg := at.ArgumentMap(nil)
 	r := &Route{Name: op.Name, Query: text, Document: doc, Method: arg["method"].(string), Path: arg["path"].(string)}
@@ -95,7 +96,7 @@ func asInt(v any) int {
 // declared reads where each variable comes from.
 func declared(schema *ast.Schema, op *ast.OperationDefinition, r *Route) ([]variable, error) {
 	inPath := map[string]bool{}
-	for _, part := range strings.Split(r.Path, "/") {
+	for part := range strings.SplitSeq(r.Path, "/") {
 		if strings.HasPrefix(part, "{") {
 			inPath[strings.Trim(part, "{}")] = true
 		}

@@ -101,7 +101,7 @@ func (s *shape) prune() (*shape, error) {
 	}
 	s.hidden = s.hidden || len(s.fields) > 0 && shown == 0
 	if !special {
-		return nil, nil //nolint:nilnil // nil is the shape of what is copied
+		return nil, nil // nil is the shape of what is copied
 	}
 	return s, nil
 }

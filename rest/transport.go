@@ -2,12 +2,15 @@ package rest
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"skillgraph/internal/face"
 )
@@ -35,6 +38,12 @@ func (Transport) Supports(r *http.Request) bool {
 
 // Do runs the operation and writes the answer.
 func (Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
+	defer func() {
+		if v := recover(); v != nil { // the server itself would answer in the shape of GraphQL
+			err := fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+			WriteError(w, r, worst(exec.DispatchError(r.Context(), gqlerror.List{gqlerror.Wrap(err)}).Errors))
+		}
+	}()
 	ctx := r.Context()
 	c := ctx.Value(callKey{}).(call)
 	now := graphql.Now()
@@ -88,7 +97,7 @@ func (rt *Route) write(w http.ResponseWriter, r *http.Request, data []byte) {
 }
 
 func matches(lines []string, tag string) bool {
-	for _, t := range strings.Split(strings.Join(lines, ","), ",") {
+	for t := range strings.SplitSeq(strings.Join(lines, ","), ",") {
 		if t = strings.TrimSpace(t); t == "*" || strings.TrimPrefix(t, "W/") == tag {
 			return true
 		}

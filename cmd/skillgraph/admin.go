@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -69,7 +71,7 @@ func keyCreate(ctx context.Context, e env, args []string) error {
 		return err
 	}
 	if g.Org == "" || g.Email == "" {
-		return fmt.Errorf("key create needs --org and --user")
+		return errors.New("key create needs --org and --user")
 	}
 	var err error
 	if g.Plan, err = parse("plan", plan, models.ParsePlan, models.AllPlan); err != nil {
@@ -89,6 +91,9 @@ func keyCreate(ctx context.Context, e env, args []string) error {
 		at := time.Now().Add(expires)
 		g.ExpiresAt = &at
 	}
+	if err := g.Validate(time.Now()); err != nil {
+		return err
+	}
 	return f.withStore(ctx, func(s *store.Store) error {
 		key, changed, err := s.Grant(ctx, g)
 		if err != nil {
@@ -105,16 +110,16 @@ func keyCreate(ctx context.Context, e env, args []string) error {
 // parse reads the value of a flag; "" is nil.
 func parse[E interface{ Wire() string }](flag, s string, read func(string) (E, bool), all []E) (*E, error) {
 	if s == "" {
-		return nil, nil //nolint:nilnil // not given
+		return nil, nil // not given
 	}
 	if v, ok := read(s); ok {
 		return &v, nil
 	}
-	names := ""
-	for _, v := range all {
-		names += " " + v.Wire()
+	names := make([]string, len(all))
+	for i, v := range all {
+		names[i] = v.Wire()
 	}
-	return nil, fmt.Errorf("--%s must be one of%s, not %q", flag, names, s)
+	return nil, fmt.Errorf("--%s must be one of %s, not %q", flag, strings.Join(names, ", "), s)
 }
 
 func keyList(ctx context.Context, e env, args []string) error {

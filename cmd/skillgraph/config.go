@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -34,7 +35,7 @@ func (f *flags) read(args []string, names ...string) ([]string, error) {
 	var positional []string
 	for {
 		if err := f.Parse(args); err != nil {
-			if err == flag.ErrHelp { //nolint:errorlint // it is never wrapped
+			if errors.Is(err, flag.ErrHelp) {
 				f.SetOutput(f.env.stdout)
 				f.PrintDefaults()
 				return nil, err

@@ -9,8 +9,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
+
+	"skillgraph/internal/errs"
 )
 
 // version is set by the build.
@@ -59,13 +62,38 @@ var commands = map[string]command{
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, env{os.Stdout, os.Stderr, os.LookupEnv}, os.Args[1:])
-	stop()
+	err := run(untilSignal(), env{os.Stdout, os.Stderr, os.LookupEnv}, os.Args[1:])
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "skillgraph:", strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; "))
+		fmt.Fprintln(os.Stderr, "skillgraph:", oneLine(err))
 		os.Exit(1)
 	}
+}
+
+// untilSignal ends with the first signal. The second one ends the program at once, whatever is under way.
+func untilSignal() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		signal.Stop(signals)
+		cancel()
+	}()
+	return ctx
+}
+
+// oneLine is an error for a person, who may have typed the value that is at fault.
+func oneLine(err error) string {
+	lines := strings.Split(err.Error(), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimSpace(line)
+	}
+	text := strings.Join(slices.Compact(lines), " ")
+	var known *errs.Error
+	if errors.As(err, &known) && len(known.Path) > 0 {
+		text = strings.Join(known.Path, " ") + " " + text
+	}
+	return text
 }
 
 func run(ctx context.Context, e env, args []string) error {

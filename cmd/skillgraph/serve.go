@@ -40,12 +40,19 @@ func serve(ctx context.Context, e env, args []string) error {
 	if err := setLogger(cfg); err != nil {
 		return err
 	}
-	// The port first: when it is taken, nothing else has been touched.
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.addr)
+	// The ports first: when one is taken, nothing else has been touched.
+	listener, err := listen(ctx, "addr", cfg.addr)
 	if err != nil {
-		return fmt.Errorf("cannot listen on %s: %w (choose another address with --addr)", cfg.addr, errors.Unwrap(err))
+		return err
 	}
-	defer func() { _ = listener.Close() }()
+	defer listener.Close()
+	var metrics net.Listener
+	if cfg.metricsAddr != "" {
+		if metrics, err = listen(ctx, "metrics-addr", cfg.metricsAddr); err != nil {
+			return err
+		}
+		defer metrics.Close()
+	}
 	db, err := cfg.open(ctx, postgres.Start)
 	if err != nil {
 		return err
@@ -58,7 +65,15 @@ func serve(ctx context.Context, e env, args []string) error {
 	if err != nil {
 		return err
 	}
-	return cfg.run(ctx, listener, srv, db)
+	return cfg.run(ctx, listener, metrics, srv, db)
+}
+
+func listen(ctx context.Context, flag, addr string) (net.Listener, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s: %w (choose another address with --%s)", addr, errors.Unwrap(err), flag)
+	}
+	return l, nil
 }
 
 func setLogger(cfg serveConfig) error {
@@ -91,20 +106,16 @@ func (cfg serveConfig) prepare(ctx context.Context, db *database) error {
 }
 
 // run serves until it is told to stop, then finishes what is under way.
-func (cfg serveConfig) run(ctx context.Context, listener net.Listener, srv *server.Server, db *database) error {
+func (cfg serveConfig) run(ctx context.Context, listener, metrics net.Listener, srv *server.Server, db *database) error {
 	main := newHTTP(srv)
 	failed := make(chan error, 2)
 	go func() { failed <- main.Serve(listener) }()
-	if cfg.metricsAddr != "" {
-		metrics := newHTTP(srv.Metrics)
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.metricsAddr)
-		if err != nil {
-			return fmt.Errorf("cannot listen on %s: %w", cfg.metricsAddr, errors.Unwrap(err))
-		}
-		go func() { failed <- metrics.Serve(l) }()
-		defer func() { _ = metrics.Close() }()
+	if metrics != nil {
+		own := newHTTP(srv.Metrics)
+		go func() { failed <- own.Serve(metrics) }()
+		defer own.Close()
 	}
-	cfg.greet(listener.Addr())
+	cfg.greet(listener, metrics)
 	var gone <-chan struct{} // nil, and so never ready, with a database of somebody else
 	if db.own != nil {
 		gone = db.own.Exited()
@@ -139,12 +150,15 @@ func newHTTP(h http.Handler) *http.Server {
 }
 
 // greet tells a person where to go next.
-func (cfg serveConfig) greet(addr net.Addr) {
+func (cfg serveConfig) greet(listener, metrics net.Listener) {
 	base := strings.TrimSuffix(cfg.baseURL, "/")
 	if base == "" {
-		base = "http://" + addr.String()
+		base = "http://" + listener.Addr().String()
 	}
 	text := fmt.Sprintf("\nskillgraph is ready\n  Playground  %s/playground\n  GraphQL     %s/graphql\n  REST        %s/api/v1\n", base, base, base)
+	if metrics != nil {
+		text += fmt.Sprintf("  Metrics     http://%s/metrics\n", metrics.Addr())
+	}
 	if key, err := os.ReadFile(filepath.Join(cfg.dataDir, demoKeyFile)); err == nil {
 		text += "  Demo key    " + strings.TrimSpace(string(key)) + "\n"
 	}

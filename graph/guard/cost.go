@@ -138,7 +138,7 @@ func asInt(v any) (int, bool) {
 	case int64:
 		return int(v), true
 	case float64:
-		return int(v), true
+		return int(max(-1, min(v, enough))), true
 	case string:
 		n, err := strconv.Atoi(v)
 		return n, err == nil

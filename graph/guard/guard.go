@@ -5,6 +5,7 @@ package guard
 
 import (
 	"context"
+	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/hashicorp/golang-lru/v2"
@@ -23,6 +24,8 @@ const (
 	MaxTokens     = 1_000
 	maxFields     = 500 // and so many are still validated in a few dozen milliseconds, whatever they are
 	maxRepeats    = 200 // of one field name: comparing them all with each other is quadratic
+	maxSpreads    = 200 // and so is comparing fragments
+	maxSelections = 10_000
 	maxDepth      = 12
 	maxAliases    = 30
 	maxRootFields = 20
@@ -75,10 +78,13 @@ func (g *Guard) MutateOperationParameters(ctx context.Context, p *graphql.RawPar
 		return refuse("query of %d bytes", len(p.Query), MaxQueryBytes)
 	}
 	doc, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: p.Query}, MaxTokens)
-	if err != nil {
-		return nil //nolint:nilerr // the server parses it again and says what is wrong
+	switch {
+	case err == nil:
+		return checkShape(doc)
+	case strings.Contains(err.Error(), "exceeded token limit"):
+		return refuse("query of over %d tokens", MaxTokens, MaxTokens)
 	}
-	return checkShape(doc)
+	return nil // the server parses it again and says what is wrong
 }
 
 // MutateOperationContext sees a valid operation with its variables, just before it runs.

@@ -12,6 +12,7 @@ type shape struct {
 	aliases    int
 	directives int
 	schemas    int // selections of __schema
+	selections int // fields and fragments, the way that some rules of validation walk them
 }
 
 // enough is where sums stop: above every limit, far below an overflow.
@@ -23,6 +24,7 @@ func (s *shape) add(o shape) {
 	s.aliases = min(s.aliases+o.aliases, enough)
 	s.directives = min(s.directives+o.directives, enough)
 	s.schemas = min(s.schemas+o.schemas, enough)
+	s.selections = min(s.selections+o.selections, enough)
 }
 
 // measure sizes the selections of a document that is not validated yet: names may be unknown, fragments may go in
@@ -31,13 +33,15 @@ type measure struct {
 	fragments ast.FragmentDefinitionList
 	known     map[string]shape
 	fields    int
+	spreads   int
 	repeats   map[string]int
 }
 
 func checkShape(doc *ast.QueryDocument) *gqlerror.Error {
 	m := measure{fragments: doc.Fragments, known: map[string]shape{}, repeats: map[string]int{}}
+	selections := 0
 	for _, f := range doc.Fragments {
-		m.fragment(f.Name)
+		selections += m.fragment(f.Name).selections
 	}
 	for _, op := range doc.Operations {
 		s := m.selection(op.SelectionSet)
@@ -45,9 +49,15 @@ func checkShape(doc *ast.QueryDocument) *gqlerror.Error {
 		if err := s.check(); err != nil {
 			return err
 		}
+		selections += s.selections
 	}
-	if m.fields > maxFields {
+	switch {
+	case m.fields > maxFields:
 		return refuse("document with %d fields", m.fields, maxFields)
+	case m.spreads > maxSpreads:
+		return refuse("document that spreads fragments %d times", m.spreads, maxSpreads)
+	case selections > maxSelections:
+		return refuse("document with %d selections, its fragments spread out,", selections, maxSelections)
 	}
 	for _, n := range m.repeats {
 		if n > maxRepeats {
@@ -74,7 +84,7 @@ func (s shape) check() *gqlerror.Error {
 }
 
 func (m *measure) selection(set ast.SelectionSet) shape {
-	var s shape
+	s := shape{selections: len(set)}
 	for _, sel := range set {
 		switch sel := sel.(type) {
 		case *ast.Field:
@@ -84,6 +94,7 @@ func (m *measure) selection(set ast.SelectionSet) shape {
 			in.directives += len(sel.Directives)
 			s.add(in)
 		case *ast.FragmentSpread:
+			m.spreads++
 			in := m.fragment(sel.Name)
 			in.directives += len(sel.Directives)
 			s.add(in)

@@ -2,6 +2,7 @@ package loader
 
 import (
 	"context"
+	"maps"
 
 	"skillgraph/internal/ids"
 	"skillgraph/internal/store"
@@ -57,7 +58,7 @@ var kinds = map[ids.Kind]func(store.Org, context.Context, []ids.ID) (map[ids.ID]
 }
 
 // nodes finds objects of any kind: one statement for each kind among the ids.
-func nodes(o store.Org, ctx context.Context, keys []ids.ID) (map[ids.ID]models.Node, error) {
+func nodes(o store.Org, ctx context.Context, keys []ids.ID) (map[ids.ID]models.Node, error) { //nolint:revive // as the batches of the store
 	groups := map[ids.Kind][]ids.ID{}
 	for _, k := range keys {
 		groups[k.Kind()] = append(groups[k.Kind()], k)
@@ -72,9 +73,7 @@ func nodes(o store.Org, ctx context.Context, keys []ids.ID) (map[ids.ID]models.N
 		if err != nil {
 			return nil, err
 		}
-		for id, n := range found {
-			out[id] = n
-		}
+		maps.Copy(out, found)
 	}
 	return out, nil
 }

@@ -4,7 +4,8 @@ package loader
 
 import (
 	"context"
-	"encoding/json"
+	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,19 +16,19 @@ import (
 	"skillgraph/models"
 )
 
-const (
-	// wait is how long a batch stays open; the library's own 16 ms would be added for every level of a query.
-	wait = time.Millisecond
-	// capacity bounds the keys of one statement.
-	capacity = 1000
-)
+// wait is how long a batch stays open; the library's own 16 ms would be added for every level of a query.
+// Tests that count take longer.
+var wait = time.Millisecond
+
+// capacity bounds the keys of one statement.
+const capacity = 1000
 
 // Batch reads what hangs on many parents at once; what is missing from the map is null.
 type Batch[C, A any] func(o store.Org, ctx context.Context, parents []ids.ID, args A) (map[ids.ID]C, error)
 
 // Edge leads from a P to a C: to a row, to a page of rows, or to a wide column that is read only when asked for.
 // A are the arguments that its statement takes.
-type Edge[P, C, A any] struct {
+type Edge[P, C any, A comparable] struct {
 	Name string           // "EvalSuite.createdBy"
 	Key  func(*P) *ids.ID // what the batch is asked with; nil: there is nothing there
 	Load Batch[C, A]
@@ -45,11 +46,7 @@ func (e *Edge[P, C, A]) Of(ctx context.Context, parent *P, args A) (C, error) {
 
 // loader is the operation's loader for this edge with these arguments.
 func (e *Edge[P, C, A]) loader(ctx context.Context, args A) *dataloader.Loader[ids.ID, C] {
-	s := from(ctx)
-	key := e.Name
-	if b, _ := json.Marshal(args); string(b) != "{}" {
-		key += string(b)
-	}
+	s, key := from(ctx), loaderKey{e.Name, args}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l, ok := s.loaders[key].(*dataloader.Loader[ids.ID, C])
@@ -76,14 +73,20 @@ func results[C any](keys []ids.ID, found map[ids.ID]C, err error) []*dataloader.
 type set struct {
 	org     store.Org
 	mu      sync.Mutex
-	loaders map[string]any
+	loaders map[loaderKey]any
+}
+
+// loaderKey is an edge with its arguments: who asks the same shares a batch.
+type loaderKey struct {
+	edge string
+	args any
 }
 
 type setKey struct{}
 
 // With gives an operation loaders of its own.
 func With(ctx context.Context, org store.Org) context.Context {
-	return context.WithValue(ctx, setKey{}, &set{org: org, loaders: map[string]any{}})
+	return context.WithValue(ctx, setKey{}, &set{org: org, loaders: map[loaderKey]any{}})
 }
 
 func from(ctx context.Context) *set { return ctx.Value(setKey{}).(*set) }
@@ -94,10 +97,26 @@ func Org(ctx context.Context) store.Org { return from(ctx).org }
 // none are the arguments of an edge that takes none.
 type none = struct{}
 
+// Line is an edge as the table has it: its name, and the Go types that it leads from and to.
+type Line struct {
+	Name     string
+	From, To reflect.Type
+}
+
+var table []Line
+
+// Table lists every edge there is.
+func Table() []Line { return slices.Clone(table) }
+
+func add[P, C any, A comparable](e *Edge[P, C, A]) *Edge[P, C, A] {
+	table = append(table, Line{Name: e.Name, From: reflect.TypeFor[P](), To: reflect.TypeFor[C]()})
+	return e
+}
+
 func one[P, C any](name string, key func(*P) *ids.ID, load func(store.Org, context.Context, []ids.ID) (map[ids.ID]C, error)) *Edge[P, C, none] {
-	return &Edge[P, C, none]{Name: name, Key: key, Load: func(o store.Org, ctx context.Context, keys []ids.ID, _ none) (map[ids.ID]C, error) {
+	return add(&Edge[P, C, none]{Name: name, Key: key, Load: func(o store.Org, ctx context.Context, keys []ids.ID, _ none) (map[ids.ID]C, error) {
 		return load(o, ctx, keys)
-	}}
+	}})
 }
 
 func many[P, C, A any](name string, key func(*P) *ids.ID, load Batch[[]*C, A]) *Edge[P, []*C, A] {
@@ -105,7 +124,7 @@ func many[P, C, A any](name string, key func(*P) *ids.ID, load Batch[[]*C, A]) *
 }
 
 func page[P, C any](name string, key func(*P) *ids.ID, load Batch[*models.Connection[C], models.Window]) *Edge[P, *models.Connection[C], models.Window] {
-	return &Edge[P, *models.Connection[C], models.Window]{Name: name, Key: key, Load: load}
+	return add(&Edge[P, *models.Connection[C], models.Window]{Name: name, Key: key, Load: load})
 }
 
 // One follows an edge that takes no arguments.

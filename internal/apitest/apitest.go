@@ -3,14 +3,17 @@ package apitest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"skillgraph/internal/dbtest"
@@ -23,6 +26,7 @@ import (
 // Server is a running server with people to ask it.
 type Server struct {
 	URL      string
+	Handler  http.Handler // what answers there
 	Store    *store.Store
 	Database string                    // its URL
 	Keys     map[string]string         // API keys by who holds them
@@ -68,12 +72,28 @@ func Open(t testing.TB, url string, db *store.Store) *Server {
 	require.NoError(t, err)
 	web := httptest.NewServer(srv)
 	t.Cleanup(web.Close)
-	s := &Server{URL: web.URL, Store: db, Database: url, Keys: map[string]string{}, Viewers: map[string]*models.Viewer{}, Orgs: map[string]ids.ID{}}
+	s := &Server{URL: web.URL, Handler: srv, Store: db, Database: url, Keys: map[string]string{}, Viewers: map[string]*models.Viewer{}, Orgs: map[string]ids.ID{}}
 	for _, p := range people {
 		s.Keys[p.name], s.Viewers[p.name] = dbtest.Key(t, db, p.org, p.name+"@example.com", p.plan, p.role, p.can...)
 		s.Orgs[p.org] = s.Viewers[p.name].OrgID
 	}
 	return s
+}
+
+// DropDatabase takes the database away from under the server, for good.
+func (s *Server) DropDatabase(t testing.TB) {
+	t.Helper()
+	cfg, err := pgx.ParseConfig(s.Database)
+	require.NoError(t, err)
+	run := func(ctx context.Context, sql string) {
+		conn, err := pgx.Connect(ctx, dbtest.URL("postgres"))
+		require.NoError(t, err)
+		defer func() { _ = conn.Close(ctx) }()
+		_, err = conn.Exec(ctx, sql)
+		require.NoError(t, err)
+	}
+	run(t.Context(), "DROP DATABASE "+cfg.Database+" WITH (FORCE)")
+	t.Cleanup(func() { run(context.Background(), "CREATE DATABASE "+cfg.Database) }) // whoever made it drops it once more
 }
 
 // Org is acme, seen by its owner.
@@ -94,9 +114,7 @@ func (s *Server) Do(t testing.TB, who, method, path string, header http.Header, 
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, bytes.NewReader(body))
 	require.NoError(t, err)
-	for k, v := range header {
-		req.Header[k] = v
-	}
+	maps.Copy(req.Header, header)
 	if key := s.Keys[who]; key != "" {
 		req.Header.Set("Authorization", "Bearer "+key)
 	}

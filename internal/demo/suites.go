@@ -10,7 +10,7 @@ import (
 var demoSuites = []models.CreateSuiteInput{
 	{
 		Name: "PDF forms: when to fire", SourceKind: models.SuiteSourceKindManual, VerifierKind: models.VerifierKindLLMJudge,
-		SupportsNoSkill: graphql.OmittableOf(ptr(true)),
+		SupportsNoSkill: graphql.OmittableOf(new(true)),
 		CasesJSON: models.JSON(`[
 			{"case_kind": "trigger_query", "id": "fill", "query": "Fill in the tax form in ~/forms/1040.pdf", "expectation": "should_trigger"},
 			{"case_kind": "trigger_query", "id": "merge", "query": "Merge these two invoices into one PDF", "expectation": "should_trigger"},
@@ -42,12 +42,10 @@ var demoSuites = []models.CreateSuiteInput{
 
 // demoChanges are what became of the first suite.
 var demoChanges = []models.UpdateSuiteInput{
-	{Name: graphql.OmittableOf(ptr("PDF: when to fire"))},
+	{Name: graphql.OmittableOf(new("PDF: when to fire"))},
 	{CasesJSON: graphql.OmittableOf(models.JSON(`[
 		{"case_kind": "trigger_query", "id": "fill", "query": "Fill in the tax form in ~/forms/1040.pdf", "expectation": "should_trigger", "invocation_type": "implicit"},
 		{"case_kind": "trigger_query", "id": "merge", "query": "Merge these two invoices into one PDF", "expectation": "should_trigger"},
 		{"case_kind": "trigger_query", "id": "recipe", "query": "Find me a recipe for sourdough", "expectation": "should_not_trigger"},
 		{"case_kind": "trigger_query", "id": "word", "query": "Fix the typos in this Word document", "expectation": "should_not_trigger"}]`))},
 }
-
-func ptr[T any](v T) *T { return &v }

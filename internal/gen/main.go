@@ -62,7 +62,7 @@ func run(schema, out string) error {
 // camel turns LLM_JUDGE into LLMJudge, keeping the initialisms that Go keeps.
 func camel(s string) string {
 	var b strings.Builder
-	for _, w := range strings.Split(s, "_") {
+	for w := range strings.SplitSeq(s, "_") {
 		switch w {
 		case "LLM", "JSON", "API":
 			b.WriteString(w)

@@ -81,8 +81,8 @@ func (k Kind) Noun() string {
 // New makes an ID for an object of the given kind that comes to be now.
 func New(k Kind, now time.Time) ID {
 	var id ID
-	binary.BigEndian.PutUint64(id[:8], uint64(now.UnixMilli())<<16) //nolint:gosec // the clock is after 1970
-	_, _ = rand.Read(id[8:])                                        // never fails
+	binary.BigEndian.PutUint64(id[:8], uint64(now.UnixMilli())<<16)
+	_, _ = rand.Read(id[8:]) // never fails
 	id[6] = 0x80 | byte(k)>>4
 	id[7] = byte(k)<<4 | id[15]&0x0f
 	id[8] = 0x80 | id[8]&0x3f

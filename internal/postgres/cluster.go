@@ -203,7 +203,7 @@ func (o Options) launch(as *syscall.SysProcAttr, alive, log *os.File) (*Server, 
 	if o.Volatile {
 		config = append(config, volatile...)
 	}
-	c := exec.Command(filepath.Join(o.Bin, "postgres"), "-D", o.path("data"), "-p", port)
+	c := exec.Command(filepath.Join(o.Bin, "postgres"), "-D", o.path("data"), "-p", port) //nolint:noctx // it is stopped in its own way
 	for _, setting := range config {
 		c.Args = append(c.Args, "-c", setting)
 	}

@@ -4,7 +4,9 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -14,6 +16,7 @@ import (
 
 	"skillgraph/graph"
 	"skillgraph/internal/errs"
+	"skillgraph/internal/request"
 	"skillgraph/internal/store"
 	"skillgraph/internal/viewer"
 	"skillgraph/resolvers"
@@ -77,17 +80,29 @@ func New(cfg Config) (*Server, error) {
 	r.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		rest.WriteError(w, r, errs.New(errs.NotFound, "There is nothing at %s", r.URL.Path))
 	})
-	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
-		rest.WriteError(w, r, errs.New(errs.BadMethod, "%s does not take %s", r.URL.Path, r.Method))
+	r.MethodNotAllowed(func(w http.ResponseWriter, req *http.Request) {
+		w.Header().Set("Allow", strings.Join(allowed(r, req.URL.Path), ", "))
+		rest.WriteError(w, req, errs.New(errs.BadMethod, "%s does not take %s", req.URL.Path, req.Method))
 	})
 	s.Handler = r
 	return s, nil
 }
 
+// allowed are the methods that a path takes.
+func allowed(r chi.Routes, path string) (out []string) {
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete} {
+		if r.Match(chi.NewRouteContext(), method, path) {
+			out = append(out, method)
+		}
+	}
+	return out
+}
+
 func ready(s *store.Store) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := s.Ready(r.Context()); err != nil {
-			writeStatus(w, http.StatusServiceUnavailable, err.Error())
+			slog.WarnContext(r.Context(), "not ready", "error", err, "request_id", request.ID(r.Context()))
+			writeStatus(w, http.StatusServiceUnavailable, "not ready, and the log says why") // anybody may ask
 			return
 		}
 		writeStatus(w, http.StatusOK, "ready")

@@ -39,12 +39,12 @@ func fail(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err // the caller has gone
 	}
+	if isAway(err) {
+		return away()
+	}
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
 		return failPg(pg)
-	}
-	if isAway(err) {
-		return away()
 	}
 	return err
 }
@@ -66,13 +66,14 @@ func failPg(pg *pgconn.PgError) error {
 	return pg
 }
 
-// isAway reports whether there was no database to talk to.
+// isAway reports whether there was no database to talk to, whatever it said when it hung up.
 func isAway(err error) bool {
 	var connect *pgconn.ConnectError
 	var network net.Error
 	return errors.As(err, &connect) || errors.As(err, &network) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, puddle.ErrClosedPool) ||
-		errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err) || strings.Contains(err.Error(), "conn closed")
+		errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err) ||
+		strings.Contains(err.Error(), "conn closed") || err.Error() == "sql: database is closed"
 }
 
 func away() error {

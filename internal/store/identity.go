@@ -40,8 +40,8 @@ func (o Org) MembersOf(ctx context.Context, orgs []ids.ID, w models.Window) (map
 
 // AddMember lets somebody in, as a new user where the address is new; who is in already gets the role.
 func (o Org) AddMember(ctx context.Context, email string, role models.Role) (*models.User, error) {
-	return inTx(ctx, o, func(o Org) (*models.User, error) {
-		id, err := o.userByEmail(ctx, o.pg, email)
+	return o.memberTx(ctx, func(o Org) (*models.User, error) {
+		id, err := o.store.userByEmail(ctx, o.pg, email)
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +80,7 @@ func (o Org) Member(ctx context.Context, id ids.ID) (*models.User, error) {
 
 // ChangeMemberRole changes what a member may do.
 func (o Org) ChangeMemberRole(ctx context.Context, id ids.ID, role models.Role) (*models.User, error) {
-	return inTx(ctx, o, func(o Org) (*models.User, error) {
+	return o.memberTx(ctx, func(o Org) (*models.User, error) {
 		if _, err := o.Member(ctx, id); err != nil {
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func (o Org) ChangeMemberRole(ctx context.Context, id ids.ID, role models.Role) 
 
 // RemoveMember shows somebody out and revokes their keys.
 func (o Org) RemoveMember(ctx context.Context, id ids.ID) (*models.User, error) {
-	return inTx(ctx, o, func(o Org) (*models.User, error) {
+	return o.memberTx(ctx, func(o Org) (*models.User, error) {
 		if _, err := o.Member(ctx, id); err != nil {
 			return nil, err
 		}
@@ -101,12 +101,19 @@ func (o Org) RemoveMember(ctx context.Context, id ids.ID) (*models.User, error) 
 	})
 }
 
-// changeMember runs a change of a member and fails if it leaves the organization without an owner. Such changes wait
-// for each other, so that two owners cannot both go at once.
+// memberTx is inTx for a change of who is in. Such changes wait for each other, so that two owners cannot both go at
+// once; others, which only refer to the organization, do not.
+func (o Org) memberTx(ctx context.Context, verb func(o Org) (*models.User, error)) (*models.User, error) {
+	return inTx(ctx, o, func(o Org) (*models.User, error) {
+		if _, err := exec(ctx, o.pg, "SELECT 1 FROM organizations WHERE id = $1 FOR NO KEY UPDATE", o.id); err != nil {
+			return nil, err
+		}
+		return verb(o)
+	})
+}
+
+// changeMember runs a change of a member and fails if it leaves the organization without an owner.
 func (o Org) changeMember(ctx context.Context, id ids.ID, event string, data map[string]any, sql string, args ...any) (*models.User, error) {
-	if _, err := exec(ctx, o.pg, "SELECT 1 FROM organizations WHERE id = $1 FOR UPDATE", o.id); err != nil {
-		return nil, err
-	}
 	before, err := o.owners(ctx)
 	if err != nil {
 		return nil, err

@@ -52,8 +52,16 @@ func (o Org) CreateKey(ctx context.Context, k models.APIKey) (*models.APIKey, st
 	if err := k.Validate(now); err != nil {
 		return nil, "", err
 	}
-	err := o.tx(ctx, func(o Org) error { return o.insertKey(ctx, &k) })
-	return &k, key, err
+	err := o.tx(ctx, func(o Org) error {
+		if _, err := o.Member(ctx, k.UserID); err != nil {
+			return err
+		}
+		return o.insertKey(ctx, &k)
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return &k, key, nil
 }
 
 func (o Org) insertKey(ctx context.Context, k *models.APIKey) error {

@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/uptrace/bun/migrate"
 
 	"skillgraph/migrations"
@@ -30,10 +32,11 @@ func (s *Store) Migrate(ctx context.Context) ([]string, error) {
 		return nil, fail(ctx, err)
 	}
 	defer func() { _, _ = conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock_all(); RESET ALL") }()
-	m, err := s.migrator()
+	all, err := migrations.All()
 	if err != nil {
 		return nil, err
 	}
+	m := migrate.NewMigrator(s.db, all, migrate.WithMarkAppliedOnSuccess(true))
 	if err := m.Init(ctx); err != nil {
 		return nil, fail(ctx, err)
 	}
@@ -54,24 +57,26 @@ func (s *Store) Migrate(ctx context.Context) ([]string, error) {
 // Migrations lists the steps. It fails when the database has taken one that this program does not know:
 // then a newer program has been here, and this one would not understand what it finds.
 func (s *Store) Migrations(ctx context.Context) ([]Migration, error) {
-	m, err := s.migrator()
+	all, err := migrations.All()
 	if err != nil {
 		return nil, err
 	}
-	steps, err := m.MigrationsWithStatus(ctx)
-	if err != nil {
+	taken, err := migrate.NewMigrator(s.db, all).AppliedMigrations(ctx)
+	var pg *pgconn.PgError
+	if err != nil && (!errors.As(err, &pg) || pg.Code != "42P01") { // no table of steps: none was taken
 		return nil, fail(ctx, err)
 	}
-	unknown, err := m.MissingMigrations(ctx)
-	if err != nil {
-		return nil, fail(ctx, err)
+	applied := map[string]bool{}
+	for _, step := range taken {
+		applied[step.Name] = true
 	}
-	if len(unknown) > 0 {
-		return nil, fmt.Errorf("the database is newer than this program (it has migration %s): use a newer skillgraph", unknown[len(unknown)-1].Name)
+	out := []Migration{}
+	for _, step := range all.Sorted() {
+		out = append(out, Migration{Name: step.String(), Applied: applied[step.Name]})
+		delete(applied, step.Name)
 	}
-	out := make([]Migration, len(steps))
-	for i, step := range steps {
-		out[i] = Migration{Name: step.String(), Applied: step.IsApplied()}
+	for unknown := range applied {
+		return nil, fmt.Errorf("the database is newer than this program (it has migration %s): use a newer skillgraph", unknown)
 	}
 	return out, nil
 }
@@ -88,12 +93,4 @@ func (s *Store) Ready(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func (s *Store) migrator() (*migrate.Migrator, error) {
-	all, err := migrations.All()
-	if err != nil {
-		return nil, err
-	}
-	return migrate.NewMigrator(s.db, all, migrate.WithMarkAppliedOnSuccess(true)), nil
 }

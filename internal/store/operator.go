@@ -22,24 +22,35 @@ type Grant struct {
 	ExpiresAt           *time.Time
 }
 
+// Validate is the rule for all that a grant may have to make.
+func (g Grant) Validate(now time.Time) error {
+	if _, err := models.NormalEmail(errs.At("user"), g.Email); err != nil {
+		return err
+	}
+	if err := (models.Organization{Name: g.Org}).Validate(); err != nil {
+		return errs.Within(err, "org")
+	}
+	return models.APIKey{Name: g.KeyName, ExpiresAt: g.ExpiresAt}.Validate(now)
+}
+
 // Grant makes the organization, the user and the membership where they are missing, and a key. changed says, for a
 // person, what of the existing ones was changed.
 func (s *Store) Grant(ctx context.Context, g Grant) (key string, changed []string, err error) {
+	now := s.now()
+	if err := g.Validate(now); err != nil {
+		return "", nil, err
+	}
 	email, err := models.NormalEmail(errs.At("user"), g.Email)
 	if err != nil {
 		return "", nil, err
 	}
-	now := s.now()
 	key = models.NewKey()
 	k := models.APIKey{
 		ID: ids.New(ids.APIKey, now), Name: g.KeyName, Permissions: g.Permissions, CreatedAt: now, ExpiresAt: g.ExpiresAt,
 		Prefix: models.KeyPrefix(key), Hash: models.HashKey(key),
 	}
-	if err := k.Validate(now); err != nil {
-		return "", nil, err
-	}
 	err = s.tx(ctx, func(db bun.IDB, pg querier) (err error) {
-		o := Org{Store: s, db: db, pg: pg}
+		o := Org{store: s, db: db, pg: pg}
 		if o.id, changed, err = s.grantOrg(ctx, pg, g.Org, g.Plan); err != nil {
 			return err
 		}
@@ -54,15 +65,15 @@ func (s *Store) Grant(ctx context.Context, g Grant) (key string, changed []strin
 		k.OrgID = o.id
 		return o.insertKey(ctx, &k)
 	})
-	return key, changed, err
+	if err != nil {
+		return "", nil, err
+	}
+	return key, changed, nil
 }
 
 func (s *Store) grantOrg(ctx context.Context, pg querier, name string, plan *models.Plan) (ids.ID, []string, error) {
 	now := s.now()
 	org := models.Organization{ID: ids.New(ids.Organization, now), Name: name, Plan: models.PlanFree, CreatedAt: now}
-	if err := org.Validate(); err != nil {
-		return ids.ID{}, nil, errs.Within(err, "org")
-	}
 	if plan != nil {
 		org.Plan = *plan
 	}
@@ -70,9 +81,12 @@ func (s *Store) grantOrg(ctx context.Context, pg querier, name string, plan *mod
 	if err != nil || made == 1 {
 		return org.ID, nil, err
 	}
-	found, err := query[models.Organization](ctx, pg, "SELECT "+columns[models.Organization]()+" FROM organizations t WHERE t.name = $1 FOR UPDATE", name)
-	if err != nil || plan == nil || found[0].Plan == *plan {
-		return found[0].ID, nil, err
+	found, err := query[models.Organization](ctx, pg, "SELECT "+columns[models.Organization]()+" FROM organizations t WHERE t.name = $1 FOR NO KEY UPDATE", name)
+	if err != nil {
+		return ids.ID{}, nil, err
+	}
+	if plan == nil || found[0].Plan == *plan {
+		return found[0].ID, nil, nil
 	}
 	_, err = exec(ctx, pg, "UPDATE organizations SET plan = $2 WHERE id = $1", found[0].ID, *plan)
 	return found[0].ID, []string{"plan of " + name + ": " + found[0].Plan.Wire() + " -> " + plan.Wire()}, err
@@ -99,7 +113,7 @@ func (o Org) grantRole(ctx context.Context, user ids.ID, email string, role *mod
 	if is != nil {
 		was = is.Wire()
 	}
-	_, err = exec(ctx, o.pg, "UPDATE members SET role = $3, removed_at = NULL WHERE org_id = $1 AND user_id = $2", o.id, user, wanted)
+	_, err = exec(ctx, o.pg, "UPDATE members SET role = $3, joined_at = CASE WHEN removed_at IS NULL THEN joined_at ELSE $4 END, removed_at = NULL WHERE org_id = $1 AND user_id = $2", o.id, user, wanted, o.now())
 	return []string{"role of " + email + ": " + was + " -> " + wanted.Wire()}, err
 }
 
@@ -133,7 +147,7 @@ func (s *Store) AllKeys(ctx context.Context, org string) ([]*KeyInfo, error) {
 
 // RevokeKey revokes a key of any organization, named by its id or by its shown prefix where only one has it.
 func (s *Store) RevokeKey(ctx context.Context, idOrPrefix string) (*models.APIKey, error) {
-	found, err := query[models.APIKey](ctx, s.pool, "SELECT "+columns[models.APIKey]()+" FROM api_keys t WHERE t.id::text = $1 OR t.prefix = $1", idOrPrefix)
+	found, err := query[models.APIKey](ctx, s.pool, "SELECT "+columns[models.APIKey]()+" FROM api_keys t WHERE t.id::text = lower($1) OR t.prefix = $1", idOrPrefix)
 	switch {
 	case err != nil:
 		return nil, err

@@ -2,12 +2,15 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"skillgraph/internal/errs"
 	"skillgraph/internal/ids"
@@ -79,6 +82,10 @@ func pages[T any](ctx context.Context, o Org, l listing[T], parents []ids.ID, w 
 		SELECT %s, row_number() OVER (ORDER BY %s) AS place FROM %s WHERE t.org_id = $1 AND %s = p.id%s ORDER BY %s LIMIT $%d OFFSET $%d
 	) r ORDER BY p.n, r.place`, columns[T](), sort, l.from, l.parent, and(l.where), sort, n+1, n+2)
 	rows, err := query[child[T]](ctx, o.pg, sql, append(append([]any{o.id, parents}, l.args...), w.Limit+1, w.Offset)...)
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && strings.HasPrefix(pg.Code, "22") { // only the text in a cursor can be no value of its type
+		return nil, errs.At("after").Because("is not a cursor of this list")
+	}
 	if err != nil {
 		return nil, err
 	}

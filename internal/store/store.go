@@ -5,10 +5,12 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/riverqueue/river"
@@ -54,9 +56,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the database URL is not usable: %w", err)
 	}
-	for k, v := range limits {
-		cfg.ConnConfig.RuntimeParams[k] = v
-	}
+	maps.Copy(cfg.ConnConfig.RuntimeParams, limits)
 	// bun's texts are all different, so preparing them would only fill the cache; our own reads ask for it.
 	cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	cfg.ConnConfig.ConnectTimeout = 5 * time.Second
@@ -73,6 +73,10 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		s.clock = time.Now
 	}
 	cfg.ConnConfig.Tracer = s.statements
+	cfg.AfterConnect = func(_ context.Context, c *pgx.Conn) error { // times are read as they are made: in UTC
+		c.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}})
+		return nil
+	}
 	if s.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
 		return nil, err
 	}
@@ -99,7 +103,7 @@ func (s *Store) now() time.Time { return s.clock().UTC().Truncate(time.Milliseco
 
 // Org is a store seen from one organization, by one of its members. Every statement below it names the organization.
 type Org struct {
-	*Store
+	store *Store
 	id    ids.ID
 	actor ids.ID // zero: the server itself
 	db    bun.IDB
@@ -117,11 +121,13 @@ func (s *Store) Org(id, actor ids.ID) Org {
 	if id.IsZero() {
 		panic("store: no organization")
 	}
-	return Org{Store: s, id: id, actor: actor, db: s.db, pg: s.pool}
+	return Org{store: s, id: id, actor: actor, db: s.db, pg: s.pool}
 }
 
 // ID is the organization's id.
 func (o Org) ID() ids.ID { return o.id }
+
+func (o Org) now() time.Time { return o.store.now() }
 
 // by is the actor as a nullable column.
 func (o Org) by() *ids.ID {
@@ -134,7 +140,7 @@ func (o Org) by() *ids.ID {
 // tx runs a domain verb: all of it or nothing. bun and pgx share the one connection, so that a bun write, a bulk
 // copy and whatever else speaks pgx commit together.
 func (o Org) tx(ctx context.Context, verb func(o Org) error) error {
-	return o.Store.tx(ctx, func(db bun.IDB, pg querier) error {
+	return o.store.tx(ctx, func(db bun.IDB, pg querier) error {
 		o.db, o.pg = db, pg
 		return verb(o)
 	})
@@ -164,13 +170,14 @@ func (s *Store) tx(ctx context.Context, verb func(db bun.IDB, pg querier) error)
 	if err := conn.Raw(func(c any) error { pg = c.(*stdlib.Conn).Conn(); return nil }); err != nil {
 		return fail(ctx, err)
 	}
-	tx, err := conn.BeginTx(ctx, nil)
+	// One of database/sql would roll back from a goroutine of its own when ctx ends, while we are using pg.
+	tx, err := pg.Begin(ctx)
 	if err != nil {
 		return fail(ctx, err)
 	}
-	defer func() { _ = tx.Rollback() }() // does nothing after Commit
-	if err := verb(tx, pg); err != nil {
+	defer func() { _ = tx.Rollback(ctx) }() // does nothing after Commit
+	if err := verb(conn, pg); err != nil {
 		return fail(ctx, err)
 	}
-	return fail(ctx, tx.Commit())
+	return fail(ctx, tx.Commit(ctx))
 }

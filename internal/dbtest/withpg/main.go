@@ -27,7 +27,7 @@ func run(ctx context.Context, args []string) int {
 		return 1
 	}
 	defer stop()
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // that is what it is for
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), dbtest.URLVariable+"="+url)
 	err = cmd.Run()

@@ -1,0 +1,191 @@
+package loader_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"skillgraph/graph/loader"
+	"skillgraph/internal/apitest"
+	"skillgraph/internal/dbtest"
+	"skillgraph/internal/ids"
+	"skillgraph/models"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+// crowd fills acme: every suite has a maker and three revisions of its own, every member a key.
+func crowd(t *testing.T, n int) *apitest.Server {
+	t.Helper()
+	s := apitest.New(t)
+	ctx, acme := t.Context(), s.Orgs["acme"]
+	for i := range n {
+		u, err := s.Org().AddMember(ctx, fmt.Sprintf("member%d@example.com", i), models.RoleMember)
+		require.NoError(t, err)
+		org := s.Store.Org(acme, u.ID)
+		_, _, err = org.CreateKey(ctx, models.APIKey{Name: "k", UserID: u.ID})
+		require.NoError(t, err)
+		suite, err := org.CreateSuite(ctx, models.CreateSuiteInput{
+			Name: "s", SourceKind: models.SuiteSourceKindManual, VerifierKind: models.VerifierKindLLMJudge,
+			CasesJSON: models.JSON(`[{"case_kind":"trigger_query","query":"q","expectation":"should_trigger"}]`),
+		})
+		require.NoError(t, err)
+		for _, supports := range []bool{true, false} {
+			_, err = org.UpdateSuite(ctx, suite.ID, models.UpdateSuiteInput{SupportsNoSkill: graphql.OmittableOf(&supports)}, nil)
+			require.NoError(t, err)
+		}
+	}
+	return s
+}
+
+// costs are statements: the list itself, and one for every edge below it, however many there are.
+var costs = []struct {
+	name, query string
+	want        int64
+	most        int // parents that an operation may ask for at that price
+}{
+	{"a list", `suites(first: $n) { nodes { id } }`, 1, 100},
+	{"its total", `suites(first: $n) { totalCount nodes { id } pageInfo { total } }`, 2, 100},
+	{"EvalSuite.createdBy", `suites(first: $n) { nodes { createdBy { email } } }`, 2, 100},
+	{"through edges", `suites(first: $n) { edges { cursor node { createdBy { email } } } }`, 2, 100},
+	{"under two names", `suites(first: $n) { nodes { a: createdBy { email } b: createdBy { role } } }`, 2, 100},
+	{"EvalSuite.casesJson", `suites(first: $n) { nodes { casesJson } }`, 2, 90},
+	{"EvalSuite.cases", `suites(first: $n) { nodes { cases { id } } }`, 2, 90},
+	{"both kinds of cases", `suites(first: $n) { nodes { casesJson cases { id } } }`, 2, 45},
+	{"EvalSuite.revisions", `suites(first: $n) { nodes { revisions(first: 2) { nodes { number } } } }`, 2, 100},
+	{"with totals", `suites(first: $n) { nodes { revisions(first: 2) { totalCount nodes { number } } } }`, 3, 100},
+	{"totals alone", `suites(first: $n) { nodes { revisions(first: 1) { totalCount pageInfo { total } } } }`, 3, 100},
+	{"two windows", `suites(first: $n) { nodes { a: revisions(first: 1) { nodes { number } } b: revisions(page: 2, perPage: 1) { nodes { number } } } }`, 3, 100},
+	{"SuiteRevision.suite", `suites(first: $n) { nodes { revisions(first: 3) { nodes { suite { name } } } } }`, 3, 100},
+	{"SuiteRevision.createdBy", `suites(first: $n) { nodes { revisions(first: 3) { nodes { createdBy { email } } } } }`, 3, 100},
+	{"SuiteRevision.casesJson", `suites(first: $n) { nodes { revisions(first: 1) { nodes { casesJson } } } }`, 3, 90},
+	{"SuiteRevision.cases", `suites(first: $n) { nodes { revisions(first: 1) { nodes { casesJson cases { id } } } } }`, 3, 45},
+	{"there and back", `suites(first: $n) { nodes { revisions(first: 2) { nodes { suite { createdBy { email } } createdBy { email } } } createdBy { email } } }`, 5, 100},
+	{"Event.actor", `events(first: $n, filter: {kinds: ["suite.created"]}) { nodes { actor { email } } }`, 2, 100},
+	{"Event.object", `events(first: $n, filter: {kinds: ["suite.created"]}) { nodes { object { id } } }`, 2, 100},
+	{"what nobody shows", `events(first: $n, filter: {kinds: ["key.created"]}) { nodes { object { id } } }`, 1, 100},
+	{"behind an object", `events(first: $n, filter: {kinds: ["suite.updated"]}) { nodes { actor { email } object { ... on EvalSuite { createdBy { email } revisions(first: 1) { totalCount } } } } }`, 6, 100},
+	{"ApiKey.user", `organization { apiKeys(first: $n) { nodes { user { email } } } }`, 3, 100},
+	{"Organization.members", `organization { members(first: $n) { totalCount nodes { email role } } }`, 3, 100},
+	{"Viewer", `suites(first: $n) { nodes { id } } viewer { plan user { email } organization { members(first: 1) { nodes { id } } } apiKey { user { email } } }`, 6, 100},
+}
+
+func TestStatements(t *testing.T) {
+	t.Parallel()
+	s := crowd(t, 100)
+	for _, row := range costs {
+		for _, n := range []int{1, 10, row.most} {
+			requireStatements(t, s, row.want, strings.ReplaceAll(row.query, "$n", fmt.Sprint(n)), fmt.Sprintf("%s of %d parents", row.name, n))
+		}
+	}
+}
+
+// requireStatements runs a query and counts. Now and then the key is looked up, too, and a machine that is very busy may
+// let a batch end before the last parent has come: the least of a few runs is what the query needs.
+func requireStatements(t *testing.T, s *apitest.Server, want int64, query, name string) {
+	t.Helper()
+	least := int64(math.MaxInt64)
+	for run := 0; run < 5 && least > want; run++ {
+		before := s.Store.Statements()
+		s.Query(t, "owner", "{ "+query+" }", nil)
+		least = min(least, s.Store.Statements()-before)
+	}
+	require.Equal(t, want, least, name)
+}
+
+// A list with objects of several kinds costs one statement for each kind.
+func TestStatementsOfNodes(t *testing.T) {
+	t.Parallel()
+	s := crowd(t, 3)
+	found := []string{}
+	page, err := s.Org().Suites(t.Context(), models.SuiteFilter{}, models.SuiteOrderName, models.Window{Limit: 3})
+	require.NoError(t, err)
+	for _, suite := range page.Nodes {
+		found = append(found, suite.ID.String(), suite.CreatedByID.String())
+	}
+	found = append(found, s.Orgs["acme"].String())
+	query := func(list []string) string { return `nodes(ids: ["` + strings.Join(list, `", "`) + `"]) { id }` }
+	requireStatements(t, s, 3, query(found), "three kinds")
+	requireStatements(t, s, 3, query(append(found, found...)), "the same again costs nothing")
+	foreign := []string{s.Orgs["other"].String(), s.Viewers["stranger"].UserID.String(), s.Viewers["owner"].KeyID.String(), ids.ID{1}.String()}
+	data := s.Query(t, "owner", "{ "+query(append(foreign, found...))+" }", nil)
+	got := []any{}
+	for range foreign {
+		got = append(got, nil)
+	}
+	for _, id := range found {
+		got = append(got, map[string]any{"id": id})
+	}
+	require.Equal(t, got, data["nodes"], "in the order of the ids, null where there is none to be seen")
+}
+
+// Every edge of the schema is a line of the table, and every line is an edge of the schema.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../schema.graphqls")
+	require.NoError(t, err)
+	schema, err := gqlparser.LoadSchema(&ast.Source{Name: "schema.graphqls", Input: string(text)})
+	require.NoError(t, err)
+	lines := map[string]bool{}
+	for _, line := range loader.Table() {
+		require.False(t, lines[line.Name], "%s is there twice", line.Name)
+		lines[line.Name] = true
+		parent, name, _ := strings.Cut(line.Name, ".")
+		def := schema.Types[parent]
+		require.NotNil(t, def, line.Name)
+		field := def.Fields.ForName(name)
+		require.NotNil(t, field, line.Name)
+		require.True(t, strings.EqualFold(field.Type.Name(), goName(line.To.String())), "%s is %s, not %s", line.Name, field.Type.Name(), line.To)
+		if def != schema.Query {
+			require.True(t, strings.EqualFold(parent, goName(line.From.String())), "%s starts at %s, not %s", line.Name, parent, line.From)
+		}
+	}
+	edges := 0
+	for _, def := range schema.Types {
+		if !isSource(schema, def) {
+			continue
+		}
+		for _, field := range def.Fields {
+			if isStored(schema.Types[field.Type.Name()]) {
+				require.True(t, lines[def.Name+"."+field.Name], "%s.%s has no line in edges.go", def.Name, field.Name)
+				edges++
+			}
+		}
+	}
+	require.Positive(t, edges)
+}
+
+// goName is the name in the schema of a Go type of ours: a *models.Connection[skillgraph/models.User] is a UserConnection.
+func goName(s string) string {
+	s = strings.TrimPrefix(s, "*")
+	if inner, ok := strings.CutPrefix(s, "models.Connection["); ok {
+		s = strings.TrimSuffix(inner, "]") + "Connection"
+	}
+	return s[strings.LastIndex(s, ".")+1:]
+}
+
+// isSource reports whether the fields of a type are edges: not those of the root, of answers to mutations, or of pages.
+func isSource(schema *ast.Schema, def *ast.Definition) bool {
+	if def.Kind != ast.Object || def.BuiltIn || def == schema.Query || def == schema.Mutation || def == schema.Subscription {
+		return false
+	}
+	for _, suffix := range []string{"Payload", "Connection", "Edge"} {
+		if strings.HasSuffix(def.Name, suffix) {
+			return false
+		}
+	}
+	return true
+}
+
+// isStored reports whether a type is an object with an id of ours, or a page of them.
+func isStored(def *ast.Definition) bool {
+	id := def.Fields.ForName("id")
+	return id != nil && id.Type.Name() == "ID" || strings.HasSuffix(def.Name, "Connection")
+}

@@ -1,0 +1,9 @@
+package graph_test
+
+import (
+	"testing"
+
+	"skillgraph/internal/dbtest"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }

@@ -1,0 +1,111 @@
+package models_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"skillgraph/internal/face"
+	"skillgraph/internal/wire"
+	"skillgraph/models"
+)
+
+type enum interface {
+	~string
+	Wire() string
+	MarshalGQLContext(ctx context.Context, w io.Writer) error
+}
+
+// enumTest checks one enum against its definition in the schema.
+type enumTest func(t *testing.T, def *ast.Definition)
+
+func enumOf[E enum](all []E, parse func(string) (E, bool), unmarshal func(*E, any) error) enumTest {
+	return func(t *testing.T, def *ast.Definition) {
+		require.Len(t, all, len(def.EnumValues))
+		spellings := map[string]bool{}
+		for i, v := range def.EnumValues {
+			e := all[i]
+			require.Equal(t, v.Name, string(e), "the order of the schema")
+			require.Equal(t, wire.Spelling(v), e.Wire())
+			require.False(t, spellings[e.Wire()], "spelled like another value: %s", e.Wire())
+			spellings[e.Wire()] = true
+			back, ok := parse(e.Wire())
+			require.True(t, ok)
+			require.Equal(t, e, back)
+			for ctx, spelling := range map[context.Context]string{t.Context(): v.Name, face.REST(t.Context(), "Test"): e.Wire()} {
+				var b bytes.Buffer
+				require.NoError(t, e.MarshalGQLContext(ctx, &b))
+				require.Equal(t, strconv.Quote(spelling), b.String())
+			}
+			var read E
+			require.NoError(t, unmarshal(&read, v.Name))
+			require.Equal(t, e, read)
+			require.Error(t, unmarshal(&read, e.Wire()), "GraphQL has its own spelling")
+		}
+		_, ok := parse("")
+		require.False(t, ok)
+		_, ok = parse(def.EnumValues[0].Name)
+		require.False(t, ok, "REST has its own spelling")
+		var read E
+		for _, garbage := range []any{nil, 7, "", "NO_SUCH"} {
+			require.EqualError(t, unmarshal(&read, garbage), fmt.Sprintf("%v is not a valid %s", garbage, def.Name))
+		}
+		require.Zero(t, read)
+	}
+}
+
+func TestEnums(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../schema.graphqls")
+	require.NoError(t, err)
+	schema, err := gqlparser.LoadSchema(&ast.Source{Name: "schema.graphqls", Input: string(text)})
+	require.NoError(t, err)
+	ctx := t.Context()
+	tests := map[string]enumTest{
+		"AssertionType":   enumOf(models.AllAssertionType, models.ParseAssertionType, func(e *models.AssertionType, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"CaseKind":        enumOf(models.AllCaseKind, models.ParseCaseKind, func(e *models.CaseKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"Expectation":     enumOf(models.AllExpectation, models.ParseExpectation, func(e *models.Expectation, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"Permission":      enumOf(models.AllPermission, models.ParsePermission, func(e *models.Permission, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"Plan":            enumOf(models.AllPlan, models.ParsePlan, func(e *models.Plan, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"Role":            enumOf(models.AllRole, models.ParseRole, func(e *models.Role, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"SuiteField":      enumOf(models.AllSuiteField, models.ParseSuiteField, func(e *models.SuiteField, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"SuiteKind":       enumOf(models.AllSuiteKind, models.ParseSuiteKind, func(e *models.SuiteKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"SuiteOrder":      enumOf(models.AllSuiteOrder, models.ParseSuiteOrder, func(e *models.SuiteOrder, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"SuiteSourceKind": enumOf(models.AllSuiteSourceKind, models.ParseSuiteSourceKind, func(e *models.SuiteSourceKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"VerifierKind":    enumOf(models.AllVerifierKind, models.ParseVerifierKind, func(e *models.VerifierKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+	}
+	for name, def := range schema.Types {
+		if def.Kind == ast.Enum && !def.BuiltIn {
+			require.Contains(t, tests, name, "every enum of the schema is tested")
+			tests[name](t, def)
+			delete(tests, name)
+		}
+	}
+	require.Empty(t, tests)
+}
+
+// Every kind of case is a kind of suite, spelled alike.
+func TestSuiteKindsAreCaseKinds(t *testing.T) {
+	t.Parallel()
+	want := []models.SuiteKind{}
+	for _, k := range models.AllCaseKind {
+		want = append(want, models.SuiteKind(k))
+		require.Equal(t, k.Wire(), models.SuiteKind(k).Wire())
+	}
+	require.Equal(t, append(want, models.SuiteKindMixed), models.AllSuiteKind)
+}
+
+func TestPermissionsOnTheWire(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "telemetry:write", models.PermissionTelemetryWrite.Wire())
+	require.Equal(t, "keys:manage", models.PermissionKeysManage.Wire())
+	require.Equal(t, "registry:rollback", models.PermissionRegistryRollback.Wire())
+}
