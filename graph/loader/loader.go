@@ -4,7 +4,6 @@ package loader
 
 import (
 	"context"
-	"encoding/json"
 	"sync"
 	"time"
 
@@ -23,11 +22,11 @@ const (
 )
 
 // Batch reads what hangs on many parents at once; what is missing from the map is null.
-type Batch[C, A any] func(o store.Org, ctx context.Context, parents []ids.ID, args A) (map[ids.ID]C, error)
+type Batch[C any, A comparable] func(o store.Org, ctx context.Context, parents []ids.ID, args A) (map[ids.ID]C, error)
 
 // Edge leads from a P to a C: to a row, to a page of rows, or to a wide column that is read only when asked for.
-// A are the arguments that its statement takes.
-type Edge[P, C, A any] struct {
+// A are the arguments that its statement takes; parents that ask with equal ones share a batch.
+type Edge[P, C any, A comparable] struct {
 	Name string           // "EvalSuite.createdBy"
 	Key  func(*P) *ids.ID // what the batch is asked with; nil: there is nothing there
 	Load Batch[C, A]
@@ -46,10 +45,7 @@ func (e *Edge[P, C, A]) Of(ctx context.Context, parent *P, args A) (C, error) {
 // loader is the operation's loader for this edge with these arguments.
 func (e *Edge[P, C, A]) loader(ctx context.Context, args A) *dataloader.Loader[ids.ID, C] {
 	s := from(ctx)
-	key := e.Name
-	if b, _ := json.Marshal(args); string(b) != "{}" {
-		key += string(b)
-	}
+	key := batchKey{e.Name, args}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l, ok := s.loaders[key].(*dataloader.Loader[ids.ID, C])
@@ -76,14 +72,20 @@ func results[C any](keys []ids.ID, found map[ids.ID]C, err error) []*dataloader.
 type set struct {
 	org     store.Org
 	mu      sync.Mutex
-	loaders map[string]any
+	loaders map[batchKey]any
+}
+
+// batchKey is an edge with its arguments.
+type batchKey struct {
+	edge string
+	args any
 }
 
 type setKey struct{}
 
 // With gives an operation loaders of its own.
 func With(ctx context.Context, org store.Org) context.Context {
-	return context.WithValue(ctx, setKey{}, &set{org: org, loaders: map[string]any{}})
+	return context.WithValue(ctx, setKey{}, &set{org: org, loaders: map[batchKey]any{}})
 }
 
 func from(ctx context.Context) *set { return ctx.Value(setKey{}).(*set) }
@@ -100,7 +102,7 @@ func one[P, C any](name string, key func(*P) *ids.ID, load func(store.Org, conte
 	}}
 }
 
-func many[P, C, A any](name string, key func(*P) *ids.ID, load Batch[[]*C, A]) *Edge[P, []*C, A] {
+func many[P, C any, A comparable](name string, key func(*P) *ids.ID, load Batch[[]*C, A]) *Edge[P, []*C, A] {
 	return &Edge[P, []*C, A]{Name: name, Key: key, Load: load}
 }
 
