@@ -100,15 +100,20 @@ func (g GradingRecord) Rate() *float64 {
 	if g.PassRate != nil {
 		return g.PassRate
 	}
-	total := g.TotalCount
-	if total == nil && g.PassedCount != nil && g.FailedCount != nil {
-		sum := *g.PassedCount + *g.FailedCount
-		total = &sum
-	}
-	if total == nil || *total == 0 || g.PassedCount == nil {
+	if g.PassedCount == nil {
 		return nil
 	}
-	rate := float64(*g.PassedCount) / float64(*total)
+	var total float64
+	switch passed := float64(*g.PassedCount); {
+	case g.TotalCount != nil:
+		total = float64(*g.TotalCount)
+	case g.FailedCount != nil:
+		total = passed + float64(*g.FailedCount)
+	}
+	if total == 0 {
+		return nil
+	}
+	rate := float64(*g.PassedCount) / total
 	return &rate
 }
 

@@ -2976,7 +2976,7 @@ type Skill implements Node {
     "Last day; today when omitted. At most 400 days after ` + "`" + `since` + "`" + `."
     until: Date
   ): [DailyStat!]! @cost(size: 30)
-  "Its figures over all time by version, platform or model, most sessions first; at most 5,000."
+  "Its figures over all time by version, platform or model, most sessions first; at most 100."
   breakdown(
     "What to split by."
     by: Dimension!
