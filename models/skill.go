@@ -98,11 +98,12 @@ func share(part, whole int) *float64 {
 	return &v
 }
 
+// mean is to the billionth, so that it shows no more digits than what it is the mean of.
 func mean(sum, n int) *float64 {
 	if n == 0 {
 		return nil
 	}
-	v := float64(sum) / Billionths / float64(n)
+	v := math.Round(float64(sum)/float64(n)) / Billionths
 	return &v
 }
 
