@@ -42,7 +42,6 @@ require (
 require (
 	github.com/99designs/gqlgen v0.17.95
 	github.com/go-chi/chi/v5 v5.5.0
-	github.com/graph-gophers/dataloader/v7 v7.1.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2
 	github.com/uptrace/bun v1.3.0
 	github.com/vektah/gqlparser/v2 v2.5.37

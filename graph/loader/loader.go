@@ -1,24 +1,14 @@
-// Package loader follows the edges of the graph. Every edge is one line in edges.go; this file has the only
+// Package loader follows the edges of the graph. Every edge is one line in edges.go; batch.go has the only
 // batching code there is: all parents that ask for the same edge at about the same time share one statement.
 package loader
 
 import (
 	"context"
 	"sync"
-	"time"
-
-	"github.com/graph-gophers/dataloader/v7"
 
 	"skillgraph/internal/ids"
 	"skillgraph/internal/store"
 	"skillgraph/models"
-)
-
-const (
-	// wait is how long a batch stays open; the library's own 16 ms would be added for every level of a query.
-	wait = time.Millisecond
-	// capacity bounds the keys of one statement.
-	capacity = 1000
 )
 
 // Batch reads what hangs on many parents at once; what is missing from the map is null.
@@ -39,33 +29,21 @@ func (e *Edge[P, C, A]) Of(ctx context.Context, parent *P, args A) (C, error) {
 	if key == nil {
 		return none, nil
 	}
-	return e.loader(ctx, args).Load(ctx, *key)()
+	return e.loader(ctx, args).get(ctx, *key)
 }
 
 // loader is the operation's loader for this edge with these arguments.
-func (e *Edge[P, C, A]) loader(ctx context.Context, args A) *dataloader.Loader[ids.ID, C] {
+func (e *Edge[P, C, A]) loader(ctx context.Context, args A) *batcher[C] {
 	s := from(ctx)
 	key := batchKey{e.Name, args}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l, ok := s.loaders[key].(*dataloader.Loader[ids.ID, C])
+	l, ok := s.loaders[key].(*batcher[C])
 	if !ok {
-		l = dataloader.NewBatchedLoader(func(ctx context.Context, keys []ids.ID) []*dataloader.Result[C] {
-			found, err := e.Load(s.org, ctx, keys, args)
-			return results(keys, found, err)
-		}, dataloader.WithWait[ids.ID, C](wait), dataloader.WithBatchCapacity[ids.ID, C](capacity))
+		l = &batcher[C]{load: func(ctx context.Context, keys []ids.ID) (map[ids.ID]C, error) { return e.Load(s.org, ctx, keys, args) }}
 		s.loaders[key] = l
 	}
 	return l
-}
-
-// results puts what a batch found into the order of its keys.
-func results[C any](keys []ids.ID, found map[ids.ID]C, err error) []*dataloader.Result[C] {
-	out := make([]*dataloader.Result[C], len(keys))
-	for i, k := range keys {
-		out[i] = &dataloader.Result[C]{Data: found[k], Error: err}
-	}
-	return out
 }
 
 // set is the loaders of one operation, made as they are needed. It belongs to one organization, and so does every key.
@@ -121,13 +99,7 @@ func Many[P, C any](ctx context.Context, e *Edge[P, C, none], parents []P) ([]C,
 	for i := range parents {
 		keys[i] = *e.Key(&parents[i])
 	}
-	out, errs := e.loader(ctx, none{}).LoadMany(ctx, keys)()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return e.loader(ctx, none{}).all(ctx, keys)
 }
 
 // Page follows an edge to a list.
