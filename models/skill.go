@@ -98,12 +98,12 @@ func share(part, whole int) *float64 {
 	return &v
 }
 
-// mean is to the billionth, so that it shows no more digits than what it is the mean of.
+// mean is one quotient of whole numbers, so that three times 0.7 is 0.7.
 func mean(sum, n int) *float64 {
 	if n == 0 {
 		return nil
 	}
-	v := math.Round(float64(sum)/float64(n)) / Billionths
+	v := float64(sum) / (Billionths * float64(n))
 	return &v
 }
 

@@ -179,8 +179,8 @@ func (o Org) addSkills(ctx context.Context, r *models.Rollup) error {
 // recentSessions is how many graded sessions a pass rate is the mean of.
 const recentSessions = 20
 
-// regrade reads the pass rate of skills anew, to the billionth, so that three times 0.7 is 0.7 and no less, and tells
-// when one's status changes.
+// regrade reads the pass rate of skills anew, as one quotient of whole numbers, so that three times 0.7 is 0.7 and no less,
+// and tells when one's status changes.
 func (o Org) regrade(ctx context.Context, r *models.Rollup) error {
 	var skills []ids.ID
 	for id, c := range r.Skills {
@@ -194,7 +194,7 @@ func (o Org) regrade(ctx context.Context, r *models.Rollup) error {
 	slices.SortFunc(skills, func(a, b ids.ID) int { return slices.Compare(a[:], b[:]) })
 	graded, err := query[models.Skill](ctx, o.pg, `UPDATE skills t SET pass_rate = g.rate, recent_graded = g.n FROM (
 			SELECT k.id, x.rate, x.n FROM unnest($2::uuid[]) AS k(id) CROSS JOIN LATERAL (
-				SELECT (round(avg(round(r.rate * 1e9)::bigint)) / 1e9)::float8 AS rate, count(*) AS n FROM (
+				SELECT sum(round(r.rate * 1e9)::bigint)::float8 / (count(*) * 1e9::float8) AS rate, count(*) AS n FROM (
 					SELECT s.rate FROM session_skills s WHERE s.org_id = $1 AND s.skill_id = k.id AND s.rate IS NOT NULL
 					ORDER BY s.graded_at DESC, s.grading_id DESC LIMIT $3) r
 			) x
