@@ -369,6 +369,16 @@ func (h Horizon) Has(t *time.Time) bool {
 	return t == nil || !t.Before(h.From) && !t.After(h.Until)
 }
 
+// Add adds the counts of other records.
+func (c *PushCounts) Add(other *PushCounts) {
+	c.Sessions += other.Sessions
+	c.Prompts += other.Prompts
+	c.SkillInvocations += other.SkillInvocations
+	c.ExecutionFacts += other.ExecutionFacts
+	c.GradingResults += other.GradingResults
+	c.ImprovementSignals += other.ImprovementSignals
+}
+
 // NewNewPush is the receipt of a delivery that is being stored.
 func NewNewPush(id ids.ID) *NewPush {
 	return &NewPush{Status: "accepted", PushID: id, IsNew: true, Accepted: &PushCounts{}}

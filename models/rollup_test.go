@@ -17,6 +17,7 @@ var (
 	day  = noon.Truncate(24 * time.Hour)
 	pdf  = ids.New(ids.Skill, noon)
 	docx = ids.New(ids.Skill, noon)
+	seen = models.Sight{FirstAt: &noon, LastAt: &noon}
 )
 
 func row(session string, skill ids.ID, change func(*models.SessionSkill)) *models.SessionSkill {
@@ -57,12 +58,12 @@ func TestDifference(t *testing.T) {
 		"a session that fired": {
 			now:    []*models.SessionSkill{row("a", pdf, fired)},
 			days:   map[models.DayKey]models.Sums{{pdf, day}: {Sessions: 1, TriggeredSessions: 1, Triggers: 2, Scored: 1, Confidence: 900_000_000}},
-			skills: map[ids.ID]*models.SkillChange{pdf: {Sessions: 1, FirstAt: &noon, LastAt: &noon}},
+			skills: map[ids.ID]*models.SkillChange{pdf: {Sessions: 1, Sight: seen}},
 		},
 		"one that is gone": {
 			before: []*models.SessionSkill{row("a", pdf, fired)},
 			days:   map[models.DayKey]models.Sums{{pdf, day}: {Sessions: -1, TriggeredSessions: -1, Triggers: -2, Scored: -1, Confidence: -900_000_000}},
-			skills: map[ids.ID]*models.SkillChange{pdf: {Sessions: -1}},
+			skills: map[ids.ID]*models.SkillChange{pdf: {Sessions: -1, Lost: seen}},
 		},
 		"a grade alone": {
 			now:    []*models.SessionSkill{row("a", pdf, func(s *models.SessionSkill) { s.Seen = false; graded(0.5)(s) })},
@@ -73,7 +74,7 @@ func TestDifference(t *testing.T) {
 			before: []*models.SessionSkill{row("a", pdf, graded(0.5))},
 			now:    []*models.SessionSkill{row("a", pdf, graded(0.25))},
 			days:   map[models.DayKey]models.Sums{{pdf, day}: {Passed: -1, Rate: -250_000_000}},
-			skills: map[ids.ID]*models.SkillChange{pdf: {Regraded: true, FirstAt: &noon, LastAt: &noon}},
+			skills: map[ids.ID]*models.SkillChange{pdf: {Regraded: true, Sight: seen}},
 		},
 		"a skill that stayed quiet": {
 			now: []*models.SessionSkill{row("a", pdf, fired), row("a", docx, nil), row("b", docx, nil)},
@@ -81,20 +82,20 @@ func TestDifference(t *testing.T) {
 				{pdf, day}: {Sessions: 1, TriggeredSessions: 1, Triggers: 2, Scored: 1, Confidence: 900_000_000}, {docx, day}: {Sessions: 2},
 			},
 			confusions: map[models.ConfusionKey]int{{docx, pdf}: 1},
-			skills:     map[ids.ID]*models.SkillChange{pdf: {Sessions: 1, FirstAt: &noon, LastAt: &noon}, docx: {Sessions: 2, FirstAt: &noon, LastAt: &noon}},
+			skills:     map[ids.ID]*models.SkillChange{pdf: {Sessions: 1, Sight: seen}, docx: {Sessions: 2, Sight: seen}},
 		},
 		"a quiet skill that fires after all": {
 			before:     []*models.SessionSkill{row("a", pdf, fired), row("a", docx, nil)},
 			now:        []*models.SessionSkill{row("a", pdf, fired), row("a", docx, fired)},
 			days:       map[models.DayKey]models.Sums{{docx, day}: {TriggeredSessions: 1, Triggers: 2, Scored: 1, Confidence: 900_000_000}},
 			confusions: map[models.ConfusionKey]int{{docx, pdf}: -1},
-			skills:     map[ids.ID]*models.SkillChange{docx: {FirstAt: &noon, LastAt: &noon}},
+			skills:     map[ids.ID]*models.SkillChange{docx: {Sight: seen}},
 		},
 		"another day": {
 			before: []*models.SessionSkill{row("a", pdf, nil)},
 			now:    []*models.SessionSkill{row("a", pdf, func(s *models.SessionSkill) { s.Day = day.AddDate(0, 0, -1) })},
 			days:   map[models.DayKey]models.Sums{{pdf, day}: {Sessions: -1}, {pdf, day.AddDate(0, 0, -1)}: {Sessions: 1}},
-			skills: map[ids.ID]*models.SkillChange{pdf: {FirstAt: &noon, LastAt: &noon}},
+			skills: map[ids.ID]*models.SkillChange{pdf: {Sight: seen}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -23,7 +23,7 @@ func (o Org) roll(ctx context.Context, sessions []string) error {
 		return err
 	}
 	r := models.Difference(before, now)
-	for _, step := range []func(context.Context, *models.Rollup) error{o.putSessionSkills, o.dropSessionSkills, o.addDays, o.addBreakdowns, o.addConfusions, o.addSkills, o.regrade} {
+	for _, step := range []func(context.Context, *models.Rollup) error{o.putSessionSkills, o.dropSessionSkills, o.addDays, o.addBreakdowns, o.addConfusions, o.addSkills, o.resight, o.regrade} {
 		if err := step(ctx, r); err != nil {
 			return err
 		}
@@ -165,7 +165,7 @@ func (o Org) addSkills(ctx context.Context, r *models.Rollup) error {
 	var first, last []*time.Time
 	for id, c := range r.Skills {
 		skills, sessions, graded = append(skills, id), append(sessions, c.Sessions), append(graded, c.Graded)
-		first, last = append(first, c.FirstAt), append(last, c.LastAt)
+		first, last = append(first, c.Sight.FirstAt), append(last, c.Sight.LastAt)
 	}
 	// least and greatest leave nulls out.
 	_, err := exec(ctx, o.pg, `UPDATE skills t SET unique_sessions = t.unique_sessions + c.sessions, graded_sessions = t.graded_sessions + c.graded,
@@ -173,6 +173,30 @@ func (o Org) addSkills(ctx context.Context, r *models.Rollup) error {
 			unseen = least(t.unseen, coalesce(-floor(extract(epoch FROM c.last_at) * 1000), 0)::bigint)
 		FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::timestamptz[], $6::timestamptz[]) AS c(id, sessions, graded, first_at, last_at)
 		WHERE t.org_id = $1 AND t.id = c.id`, o.id, skills, sessions, graded, first, last)
+	return err
+}
+
+// resight reads anew when skills were seen whose first or last sight is gone.
+func (o Org) resight(ctx context.Context, r *models.Rollup) error {
+	var skills []ids.ID
+	var first, last []*time.Time
+	for id, c := range r.Skills {
+		if c.Lost.FirstAt != nil {
+			skills, first, last = append(skills, id), append(first, c.Lost.FirstAt), append(last, c.Lost.LastAt)
+		}
+	}
+	if len(skills) == 0 {
+		return nil
+	}
+	_, err := exec(ctx, o.pg, `UPDATE skills t SET first_seen_at = n.first_at, last_seen_at = n.last_at, unseen = coalesce(-floor(extract(epoch FROM n.last_at) * 1000), 0)::bigint
+		FROM (
+			SELECT k.id,
+				CASE WHEN k.first_seen_at < c.first_at THEN k.first_seen_at
+					ELSE (SELECT min(s.first_at) FROM session_skills s WHERE s.org_id = $1 AND s.skill_id = k.id AND s.seen) END AS first_at,
+				CASE WHEN k.last_seen_at > c.last_at THEN k.last_seen_at
+					ELSE (SELECT max(s.last_at) FROM session_skills s WHERE s.org_id = $1 AND s.skill_id = k.id AND s.seen) END AS last_at
+			FROM unnest($2::uuid[], $3::timestamptz[], $4::timestamptz[]) AS c(id, first_at, last_at) JOIN skills k ON k.org_id = $1 AND k.id = c.id
+		) n WHERE t.org_id = $1 AND t.id = n.id`, o.id, skills, first, last)
 	return err
 }
 
