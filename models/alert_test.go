@@ -141,7 +141,9 @@ func TestEvaluate(t *testing.T) {
 	now := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 	low, fine, gone := ids.New(ids.Skill, now), ids.New(ids.Skill, now), ids.New(ids.Skill, now)
 	skills := []*Watched{{SkillID: low, PassRate: new(.2), RecentGraded: 9}, {SkillID: fine, PassRate: new(.9), RecentGraded: 9}}
-	incident := func(skill ids.ID, told time.Duration) *Incident { return &Incident{SkillID: skill, RemindedAt: now.Add(-told)} }
+	incident := func(skill ids.ID, told time.Duration) *Incident {
+		return &Incident{SkillID: skill, RemindedAt: now.Add(-told)}
+	}
 	kinds := func(steps []Step) map[ids.ID]NotificationKind {
 		out := map[ids.ID]NotificationKind{}
 		for _, s := range steps {

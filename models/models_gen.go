@@ -146,6 +146,20 @@ type DryRunInput struct {
 	Days int `json:"days"`
 }
 
+// What becomes of eraseSession.
+type EraseSessionPayload struct {
+	// Records that are gone, by kind; all 0 when there was nothing of that session.
+	Erased *PushCounts `json:"erased"`
+}
+
+// What becomes of eraseUser.
+type EraseUserPayload struct {
+	// The person whose telemetry is gone.
+	User *User `json:"user"`
+	// Records that are gone, by kind; all 0 when there was nothing of that person.
+	Erased *PushCounts `json:"erased"`
+}
+
 // Which events to list. Everything given must hold.
 type EventFilter struct {
 	// Only events of these kinds, such as `suite.created`; at most 50.
@@ -178,7 +192,7 @@ type NewPush struct {
 
 func (NewPush) IsPushReceipt() {}
 
-// Records of a delivery by kind.
+// Records of telemetry by kind.
 type PushCounts struct {
 	// Sessions.
 	Sessions int `json:"sessions"`

@@ -100,15 +100,20 @@ func (g GradingRecord) Rate() *float64 {
 	if g.PassRate != nil {
 		return g.PassRate
 	}
-	total := g.TotalCount
-	if total == nil && g.PassedCount != nil && g.FailedCount != nil {
-		sum := *g.PassedCount + *g.FailedCount
-		total = &sum
-	}
-	if total == nil || *total == 0 || g.PassedCount == nil {
+	if g.PassedCount == nil {
 		return nil
 	}
-	rate := float64(*g.PassedCount) / float64(*total)
+	var total float64
+	switch passed := float64(*g.PassedCount); {
+	case g.TotalCount != nil:
+		total = float64(*g.TotalCount)
+	case g.FailedCount != nil:
+		total = passed + float64(*g.FailedCount)
+	}
+	if total == 0 {
+		return nil
+	}
+	rate := float64(*g.PassedCount) / total
 	return &rate
 }
 
@@ -362,6 +367,16 @@ func NewHorizon(now time.Time, retention time.Duration) Horizon {
 // Has reports whether a time counts; a record without a time does.
 func (h Horizon) Has(t *time.Time) bool {
 	return t == nil || !t.Before(h.From) && !t.After(h.Until)
+}
+
+// Add adds the counts of other records.
+func (c *PushCounts) Add(other *PushCounts) {
+	c.Sessions += other.Sessions
+	c.Prompts += other.Prompts
+	c.SkillInvocations += other.SkillInvocations
+	c.ExecutionFacts += other.ExecutionFacts
+	c.GradingResults += other.GradingResults
+	c.ImprovementSignals += other.ImprovementSignals
 }
 
 // NewNewPush is the receipt of a delivery that is being stored.

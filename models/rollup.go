@@ -82,8 +82,24 @@ type (
 // SkillChange is what changes in a skill's own row.
 type SkillChange struct {
 	Sessions, Graded int
-	FirstAt, LastAt  *time.Time // of rows that are new or changed
-	Regraded         bool       // the pass rate has to be read again
+	Sight            Sight // of rows that are new or changed
+	Lost             Sight // of rows that are gone
+	Regraded         bool  // the pass rate has to be read again
+}
+
+// Sight is when a skill was first and last seen; nil when it was not.
+type Sight struct{ FirstAt, LastAt *time.Time }
+
+func (s *Sight) add(row *SessionSkill) {
+	if !row.Seen {
+		return
+	}
+	if s.FirstAt == nil || row.FirstAt.Before(*s.FirstAt) {
+		s.FirstAt = &row.FirstAt
+	}
+	if s.LastAt == nil || row.LastAt.After(*s.LastAt) {
+		s.LastAt = &row.LastAt
+	}
 }
 
 // Rollup is the difference that some sessions make.
@@ -114,11 +130,12 @@ func Difference(before, now []*SessionSkill) *Rollup {
 		}
 		r.count(s, 1)
 		r.Put = append(r.Put, s)
-		r.sight(s)
+		r.skill(s.SkillID).Sight.add(s)
 	}
 	for _, s := range old {
 		r.count(s, -1)
 		r.Gone = append(r.Gone, s)
+		r.skill(s.SkillID).Lost.add(s)
 	}
 	r.confuse(before, -1)
 	r.confuse(now, 1)
@@ -144,19 +161,6 @@ func (r *Rollup) skill(id ids.ID) *SkillChange {
 		r.Skills[id] = c
 	}
 	return c
-}
-
-func (r *Rollup) sight(s *SessionSkill) {
-	if !s.Seen {
-		return
-	}
-	c := r.skill(s.SkillID)
-	if c.FirstAt == nil || s.FirstAt.Before(*c.FirstAt) {
-		c.FirstAt = &s.FirstAt
-	}
-	if c.LastAt == nil || s.LastAt.After(*c.LastAt) {
-		c.LastAt = &s.LastAt
-	}
 }
 
 func add[K comparable](m map[K]Sums, key K, sums Sums, n int) {

@@ -98,11 +98,12 @@ func share(part, whole int) *float64 {
 	return &v
 }
 
+// mean is one quotient of whole numbers, so that three times 0.7 is 0.7.
 func mean(sum, n int) *float64 {
 	if n == 0 {
 		return nil
 	}
-	v := float64(sum) / Billionths / float64(n)
+	v := float64(sum) / (Billionths * float64(n))
 	return &v
 }
 
@@ -187,22 +188,16 @@ func NewSkillKey(id *ids.ID, name, idOrName *string) (SkillKey, error) {
 	return key, nil
 }
 
-// DayRange is a stretch of days, both ends included. It is comparable.
+// DayRange is a stretch of days, both ends included; a zero end is filled in. It is comparable.
 type DayRange struct{ Since, Until Date }
 
-const defaultDays = 90
+const (
+	defaultDays = 90
+	maxDays     = 400
+)
 
-// Validate bounds the stretch.
-func (r DayRange) Validate() error {
-	since, until := time.Time(r.Since), time.Time(r.Until)
-	if !since.IsZero() && !until.IsZero() && (until.Before(since) || until.Sub(since) > 400*24*time.Hour) {
-		return errs.At("until").Because("must be at most 400 days after since")
-	}
-	return nil
-}
-
-// Bounds fills in the last 90 days.
-func (r DayRange) Bounds(today time.Time) (since, until time.Time) {
+// Bounds fills in the last 90 days and refuses a stretch that is too long.
+func (r DayRange) Bounds(today time.Time) (since, until time.Time, err error) {
 	since, until = time.Time(r.Since), time.Time(r.Until)
 	if until.IsZero() {
 		until = today
@@ -210,7 +205,10 @@ func (r DayRange) Bounds(today time.Time) (since, until time.Time) {
 	if since.IsZero() {
 		since = until.AddDate(0, 0, 1-defaultDays)
 	}
-	return since, until
+	if until.Before(since) || until.After(since.AddDate(0, 0, maxDays)) {
+		return since, until, errs.At("until").Because("must be at most %d days after since", maxDays)
+	}
+	return since, until, nil
 }
 
 // Validate bounds the filter.

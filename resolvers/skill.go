@@ -63,11 +63,7 @@ func (skill) Rates(ctx context.Context, s *models.Skill) (*models.SkillRates, er
 }
 
 func (skill) DailyStats(ctx context.Context, s *models.Skill, since, until *models.Date) ([]*models.DailyStat, error) {
-	r := models.DayRange{Since: or(since, models.Date{}), Until: or(until, models.Date{})}
-	if err := r.Validate(); err != nil {
-		return nil, err
-	}
-	return loader.SkillDays.Of(ctx, s, r)
+	return loader.SkillDays.Of(ctx, s, models.DayRange{Since: or(since, models.Date{}), Until: or(until, models.Date{})})
 }
 
 func (skill) Breakdown(ctx context.Context, s *models.Skill, by models.Dimension) ([]*models.SkillBreakdown, error) {

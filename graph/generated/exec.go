@@ -169,6 +169,15 @@ type ComplexityRoot struct {
 		Value func(childComplexity int) int
 	}
 
+	EraseSessionPayload struct {
+		Erased func(childComplexity int) int
+	}
+
+	EraseUserPayload struct {
+		Erased func(childComplexity int) int
+		User   func(childComplexity int) int
+	}
+
 	EvalSuite struct {
 		ArchivedAt         func(childComplexity int) int
 		CaseCount          func(childComplexity int) int
@@ -282,6 +291,8 @@ type ComplexityRoot struct {
 		CreateSuite      func(childComplexity int, input models.CreateSuiteInput) int
 		DeleteAlert      func(childComplexity int, id ids.ID) int
 		DeleteSuite      func(childComplexity int, id ids.ID) int
+		EraseSession     func(childComplexity int, sessionID string) int
+		EraseUser        func(childComplexity int, userID ids.ID) int
 		PushTelemetry    func(childComplexity int, input models.PushTelemetryInput) int
 		RemoveMember     func(childComplexity int, userID ids.ID) int
 		RestoreSuite     func(childComplexity int, id ids.ID) int
@@ -583,6 +594,8 @@ type MutationResolver interface {
 	UpdateAlert(ctx context.Context, id ids.ID, input models.UpdateAlertInput) (*models.UpdateAlertPayload, error)
 	DeleteAlert(ctx context.Context, id ids.ID) (*models.DeleteAlertPayload, error)
 	TestAlert(ctx context.Context, id ids.ID) (*models.TestAlertPayload, error)
+	EraseSession(ctx context.Context, sessionID string) (*models.EraseSessionPayload, error)
+	EraseUser(ctx context.Context, userID ids.ID) (*models.EraseUserPayload, error)
 	CreateSuite(ctx context.Context, input models.CreateSuiteInput) (*models.CreateSuitePayload, error)
 	UpdateSuite(ctx context.Context, id ids.ID, input models.UpdateSuiteInput, ifRevision []int) (*models.UpdateSuitePayload, error)
 	ArchiveSuite(ctx context.Context, id ids.ID) (*models.ArchiveSuitePayload, error)
@@ -1089,6 +1102,26 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DryRunDay.Value(childComplexity), true
+
+	case "EraseSessionPayload.erased":
+		if e.ComplexityRoot.EraseSessionPayload.Erased == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EraseSessionPayload.Erased(childComplexity), true
+
+	case "EraseUserPayload.erased":
+		if e.ComplexityRoot.EraseUserPayload.Erased == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EraseUserPayload.Erased(childComplexity), true
+	case "EraseUserPayload.user":
+		if e.ComplexityRoot.EraseUserPayload.User == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EraseUserPayload.User(childComplexity), true
 
 	case "EvalSuite.archivedAt":
 		if e.ComplexityRoot.EvalSuite.ArchivedAt == nil {
@@ -1603,6 +1636,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteSuite(childComplexity, args["id"].(ids.ID)), true
+	case "Mutation.eraseSession":
+		if e.ComplexityRoot.Mutation.EraseSession == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_eraseSession_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.EraseSession(childComplexity, args["sessionId"].(string)), true
+	case "Mutation.eraseUser":
+		if e.ComplexityRoot.Mutation.EraseUser == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_eraseUser_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.EraseUser(childComplexity, args["userId"].(ids.ID)), true
 	case "Mutation.pushTelemetry":
 		if e.ComplexityRoot.Mutation.PushTelemetry == nil {
 			break
@@ -3615,7 +3670,7 @@ type Skill implements Node {
     "Last day; today when omitted. At most 400 days after ` + "`" + `since` + "`" + `."
     until: Date
   ): [DailyStat!]! @cost(size: 30)
-  "Its figures over all time by version, platform or model, most sessions first; at most 5,000."
+  "Its figures over all time by version, platform or model, most sessions first; at most 100."
   breakdown(
     "What to split by."
     by: Dimension!
@@ -3791,7 +3846,7 @@ type RepeatedPush implements PushReceipt {
   ignored: Int!
 }
 
-"Records of a delivery by kind."
+"Records of telemetry by kind."
 type PushCounts {
   "Sessions."
   sessions: Int!
@@ -4253,6 +4308,20 @@ type DeleteSuitePayload {
   deletedId: ID!
 }
 
+"What becomes of eraseSession."
+type EraseSessionPayload {
+  "Records that are gone, by kind; all 0 when there was nothing of that session."
+  erased: PushCounts!
+}
+
+"What becomes of eraseUser."
+type EraseUserPayload {
+  "The person whose telemetry is gone."
+  user: User!
+  "Records that are gone, by kind; all 0 when there was nothing of that person."
+  erased: PushCounts!
+}
+
 "A new API key."
 input CreateApiKeyInput {
   "What it is for, 1 to 200 characters."
@@ -4348,6 +4417,22 @@ type Mutation {
     "The alert's id."
     id: ID!
   ): TestAlertPayload @auth(can: ALERTS_WRITE)
+  """
+  Erases a session with its prompts and everything else that telemetry has of it, for good. Every figure follows, as if it
+  had never been. Twice is as good as once; a client that delivers the session again brings it back.
+  """
+  eraseSession(
+    "The client's id of the session."
+    sessionId: String!
+  ): EraseSessionPayload @auth(can: TELEMETRY_WRITE)
+  """
+  Erases every session that a member, present or former, was the first to deliver, as ` + "`" + `eraseSession` + "`" + ` does, for good. All
+  or nothing; twice is as good as once.
+  """
+  eraseUser(
+    "The member's id."
+    userId: ID!
+  ): EraseUserPayload @auth(can: KEYS_MANAGE)
   "Makes an eval suite."
   createSuite(
     "The suite."
@@ -4640,6 +4725,24 @@ func (ec *executionContext) childFields_DryRunDay(ctx context.Context, field gra
 		return ec.fieldContext_DryRunDay_value(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DryRunDay", field.Name)
+}
+
+func (ec *executionContext) childFields_EraseSessionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "erased":
+		return ec.fieldContext_EraseSessionPayload_erased(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EraseSessionPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_EraseUserPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "user":
+		return ec.fieldContext_EraseUserPayload_user(ctx, field)
+	case "erased":
+		return ec.fieldContext_EraseUserPayload_erased(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EraseUserPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_EvalSuite(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5543,6 +5646,34 @@ func (ec *executionContext) field_Mutation_deleteSuite_args(ctx context.Context,
 		return nil, err
 	}
 	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_eraseSession_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "sessionId",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["sessionId"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_eraseUser_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "userId",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["userId"] = arg0
 	return args, nil
 }
 
@@ -7989,6 +8120,102 @@ func (ec *executionContext) fieldContext_DryRunDay_value(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("DryRunDay", field, false, false, errors.New("field of type Float does not have child fields"))
 }
 
+func (ec *executionContext) _EraseSessionPayload_erased(ctx context.Context, field graphql.CollectedField, obj *models.EraseSessionPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EraseSessionPayload_erased(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Erased, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PushCounts) graphql.Marshaler {
+			return ec.marshalNPushCounts2ᚖskillgraphᚋmodelsᚐPushCounts(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EraseSessionPayload_erased(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EraseSessionPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PushCounts(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EraseUserPayload_user(ctx context.Context, field graphql.CollectedField, obj *models.EraseUserPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EraseUserPayload_user(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.User, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.User) graphql.Marshaler {
+			return ec.marshalNUser2ᚖskillgraphᚋmodelsᚐUser(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EraseUserPayload_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EraseUserPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EraseUserPayload_erased(ctx context.Context, field graphql.CollectedField, obj *models.EraseUserPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EraseUserPayload_erased(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Erased, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PushCounts) graphql.Marshaler {
+			return ec.marshalNPushCounts2ᚖskillgraphᚋmodelsᚐPushCounts(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EraseUserPayload_erased(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EraseUserPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PushCounts(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _EvalSuite_id(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuite) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -9950,6 +10177,94 @@ func (ec *executionContext) fieldContext_Mutation_testAlert(ctx context.Context,
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_testAlert_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_eraseSession(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_eraseSession(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().EraseSession(ctx, fc.Args["sessionId"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EraseSessionPayload) graphql.Marshaler {
+			return ec.marshalOEraseSessionPayload2ᚖskillgraphᚋmodelsᚐEraseSessionPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_eraseSession(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EraseSessionPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_eraseSession_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_eraseUser(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_eraseUser(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().EraseUser(ctx, fc.Args["userId"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EraseUserPayload) graphql.Marshaler {
+			return ec.marshalOEraseUserPayload2ᚖskillgraphᚋmodelsᚐEraseUserPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_eraseUser(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EraseUserPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_eraseUser_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -17902,6 +18217,87 @@ func (ec *executionContext) _DryRunDay(ctx context.Context, sel ast.SelectionSet
 	return out
 }
 
+var eraseSessionPayloadImplementors = []string{"EraseSessionPayload"}
+
+func (ec *executionContext) _EraseSessionPayload(ctx context.Context, sel ast.SelectionSet, obj *models.EraseSessionPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, eraseSessionPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EraseSessionPayload")
+		case "erased":
+			out.Values[i] = ec._EraseSessionPayload_erased(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var eraseUserPayloadImplementors = []string{"EraseUserPayload"}
+
+func (ec *executionContext) _EraseUserPayload(ctx context.Context, sel ast.SelectionSet, obj *models.EraseUserPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, eraseUserPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EraseUserPayload")
+		case "user":
+			out.Values[i] = ec._EraseUserPayload_user(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "erased":
+			out.Values[i] = ec._EraseUserPayload_erased(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var evalSuiteImplementors = []string{"EvalSuite", "Node"}
 
 func (ec *executionContext) _EvalSuite(ctx context.Context, sel ast.SelectionSet, obj *models.EvalSuite) graphql.Marshaler {
@@ -19052,6 +19448,20 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "testAlert":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_testAlert(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "eraseSession":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_eraseSession(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "eraseUser":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_eraseUser(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
@@ -23961,6 +24371,20 @@ func (ec *executionContext) marshalODeleteSuitePayload2ᚖskillgraphᚋmodelsᚐ
 		return graphql.Null
 	}
 	return ec._DeleteSuitePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOEraseSessionPayload2ᚖskillgraphᚋmodelsᚐEraseSessionPayload(ctx context.Context, sel ast.SelectionSet, v *models.EraseSessionPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._EraseSessionPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOEraseUserPayload2ᚖskillgraphᚋmodelsᚐEraseUserPayload(ctx context.Context, sel ast.SelectionSet, v *models.EraseUserPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._EraseUserPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOEvalSuite2ᚖskillgraphᚋmodelsᚐEvalSuite(ctx context.Context, sel ast.SelectionSet, v *models.EvalSuite) graphql.Marshaler {

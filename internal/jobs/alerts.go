@@ -164,4 +164,3 @@ func (w *pruneWorker) Work(ctx context.Context, _ *river.Job[pruneJob]) error {
 	}
 	return err
 }
-

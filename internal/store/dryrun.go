@@ -20,7 +20,7 @@ func (o Org) DryRun(ctx context.Context, a *models.Alert, days int) ([]*models.D
 		models.Watched
 		Day models.Date `bun:"day"`
 	}
-	until := o.today()
+	until := o.store.today()
 	// Each skill as it stood at the end of each day: its last 20 graded sessions, and the last day it was seen.
 	rows, err := query[row](ctx, o.pg, `SELECT d.day::date AS day, k.id AS skill_id, g.pass_rate, g.recent_graded, l.day::timestamptz AS last_seen_at
 		FROM generate_series($3::date, $4::date, '1 day') AS d(day) CROSS JOIN unnest($2::uuid[]) AS k(id)

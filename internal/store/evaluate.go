@@ -63,7 +63,7 @@ func (s *Store) evaluateSome(ctx context.Context, db bun.IDB, pg querier, interv
 	skills := group(watched, func(w *models.Watched) ids.ID { return w.AlertID })
 	lasting := group(open, func(i *models.Incident) ids.ID { return i.AlertID })
 	for _, a := range due {
-		o := Org{Store: s, id: a.OrgID, db: db, pg: pg}
+		o := Org{store: s, id: a.OrgID, db: db, pg: pg}
 		steps, state := a.Evaluate(skills[a.ID], lasting[a.ID], now)
 		for _, step := range steps {
 			if err := o.take(ctx, step, now); err != nil {

@@ -25,7 +25,7 @@ func (o Org) enqueue(ctx context.Context, job river.JobArgs) error {
 	if !ok {
 		return errors.New("store: a job belongs into a transaction")
 	}
-	_, err := o.queue.InsertTx(ctx, &joinedTx{connection: connection{conn}}, job, nil)
+	_, err := o.store.queue.InsertTx(ctx, &joinedTx{connection: connection{conn}}, job, nil)
 	return err
 }
 

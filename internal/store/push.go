@@ -22,7 +22,7 @@ func (o Org) Push(ctx context.Context, p *models.Push) (models.PushReceipt, erro
 		if fresh == 0 {
 			return models.NewRepeatedPush(p.ID), nil
 		}
-		w := &writer{Org: o, horizon: models.NewHorizon(o.now(), o.options.Retention), receipt: models.NewNewPush(p.ID), touched: map[string]bool{}}
+		w := &writer{Org: o, horizon: models.NewHorizon(o.now(), o.store.options.Retention), receipt: models.NewNewPush(p.ID), touched: map[string]bool{}}
 		if err := w.write(ctx, &p.Canonical); err != nil {
 			return nil, err
 		}
@@ -83,18 +83,23 @@ func (w *writer) put(ctx context.Context, n, ignored, kept int, accepted *int, s
 	return err
 }
 
-// nameSkills finds the skills that the records name, and makes those that nobody named before.
+// nameSkills finds the skills that the records name, and makes those that nobody named before. Records that are
+// ignored name nothing.
 func (w *writer) nameSkills(ctx context.Context, c *models.Canonical) (map[string]ids.ID, error) {
 	names := map[string]bool{}
 	for i := range c.Invocations {
-		names[c.Invocations[i].SkillName] = true
+		if r := &c.Invocations[i]; w.horizon.Has(r.OccurredAt) {
+			names[r.SkillName] = true
+		}
 	}
 	for i := range c.Gradings {
-		names[c.Gradings[i].SkillName] = true
+		if r := &c.Gradings[i]; w.horizon.Has(r.GradedAt) {
+			names[r.SkillName] = true
+		}
 	}
 	for i := range c.Signals {
-		if m := c.Signals[i].MentionedSkill; m != nil && *m != "" {
-			names[*m] = true
+		if r := &c.Signals[i]; r.MentionedSkill != nil && *r.MentionedSkill != "" && w.horizon.Has(r.OccurredAt) {
+			names[*r.MentionedSkill] = true
 		}
 	}
 	list := make([]string, 0, len(names))

@@ -120,7 +120,7 @@ func (w *writer) putPrompts(ctx context.Context, c *models.Canonical) error {
 		column(kept, func(r *R) string { return r.SessionID }),
 		column(kept, func(r *R) *time.Time { return r.OccurredAt }),
 		column(kept, func(r *R) *string {
-			if w.options.DropPromptText {
+			if w.store.options.DropPromptText {
 				return nil
 			}
 			return r.PromptText
@@ -231,7 +231,7 @@ func (w *writer) putSignals(ctx context.Context, c *models.Canonical) error {
 		column(kept, func(r *R) string { return r.SessionID }),
 		column(kept, func(r *R) *time.Time { return r.OccurredAt }),
 		column(kept, func(r *R) *string {
-			if w.options.DropPromptText {
+			if w.store.options.DropPromptText {
 				return nil
 			}
 			return r.Query

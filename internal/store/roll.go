@@ -23,7 +23,7 @@ func (o Org) roll(ctx context.Context, sessions []string) error {
 		return err
 	}
 	r := models.Difference(before, now)
-	for _, step := range []func(context.Context, *models.Rollup) error{o.putSessionSkills, o.dropSessionSkills, o.addDays, o.addBreakdowns, o.addConfusions, o.addSkills, o.regrade} {
+	for _, step := range []func(context.Context, *models.Rollup) error{o.putSessionSkills, o.dropSessionSkills, o.addDays, o.addBreakdowns, o.addConfusions, o.addSkills, o.resight, o.regrade} {
 		if err := step(ctx, r); err != nil {
 			return err
 		}
@@ -165,21 +165,46 @@ func (o Org) addSkills(ctx context.Context, r *models.Rollup) error {
 	var first, last []*time.Time
 	for id, c := range r.Skills {
 		skills, sessions, graded = append(skills, id), append(sessions, c.Sessions), append(graded, c.Graded)
-		first, last = append(first, c.FirstAt), append(last, c.LastAt)
+		first, last = append(first, c.Sight.FirstAt), append(last, c.Sight.LastAt)
 	}
 	// least and greatest leave nulls out.
 	_, err := exec(ctx, o.pg, `UPDATE skills t SET unique_sessions = t.unique_sessions + c.sessions, graded_sessions = t.graded_sessions + c.graded,
 			first_seen_at = least(t.first_seen_at, c.first_at), last_seen_at = greatest(t.last_seen_at, c.last_at),
-			unseen = least(t.unseen, coalesce(-extract(epoch FROM c.last_at) * 1000, 0)::bigint)
+			unseen = least(t.unseen, coalesce(-floor(extract(epoch FROM c.last_at) * 1000), 0)::bigint)
 		FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::timestamptz[], $6::timestamptz[]) AS c(id, sessions, graded, first_at, last_at)
 		WHERE t.org_id = $1 AND t.id = c.id`, o.id, skills, sessions, graded, first, last)
+	return err
+}
+
+// resight reads anew when skills were seen whose first or last sight is gone.
+func (o Org) resight(ctx context.Context, r *models.Rollup) error {
+	var skills []ids.ID
+	var first, last []*time.Time
+	for id, c := range r.Skills {
+		if c.Lost.FirstAt != nil {
+			skills, first, last = append(skills, id), append(first, c.Lost.FirstAt), append(last, c.Lost.LastAt)
+		}
+	}
+	if len(skills) == 0 {
+		return nil
+	}
+	_, err := exec(ctx, o.pg, `UPDATE skills t SET first_seen_at = n.first_at, last_seen_at = n.last_at, unseen = coalesce(-floor(extract(epoch FROM n.last_at) * 1000), 0)::bigint
+		FROM (
+			SELECT k.id,
+				CASE WHEN k.first_seen_at < c.first_at THEN k.first_seen_at
+					ELSE (SELECT min(s.first_at) FROM session_skills s WHERE s.org_id = $1 AND s.skill_id = k.id AND s.seen) END AS first_at,
+				CASE WHEN k.last_seen_at > c.last_at THEN k.last_seen_at
+					ELSE (SELECT max(s.last_at) FROM session_skills s WHERE s.org_id = $1 AND s.skill_id = k.id AND s.seen) END AS last_at
+			FROM unnest($2::uuid[], $3::timestamptz[], $4::timestamptz[]) AS c(id, first_at, last_at) JOIN skills k ON k.org_id = $1 AND k.id = c.id
+		) n WHERE t.org_id = $1 AND t.id = n.id`, o.id, skills, first, last)
 	return err
 }
 
 // recentSessions is how many graded sessions a pass rate is the mean of.
 const recentSessions = 20
 
-// regrade reads the pass rate of skills anew, and tells when one's status changes.
+// regrade reads the pass rate of skills anew, as one quotient of whole numbers, so that three times 0.7 is 0.7 and no less,
+// and tells when one's status changes.
 func (o Org) regrade(ctx context.Context, r *models.Rollup) error {
 	var skills []ids.ID
 	for id, c := range r.Skills {
@@ -192,10 +217,11 @@ func (o Org) regrade(ctx context.Context, r *models.Rollup) error {
 	}
 	slices.SortFunc(skills, func(a, b ids.ID) int { return slices.Compare(a[:], b[:]) })
 	graded, err := query[models.Skill](ctx, o.pg, `UPDATE skills t SET pass_rate = g.rate, recent_graded = g.n FROM (
-			SELECT k.id, avg(x.rate) AS rate, count(x.rate) AS n FROM unnest($2::uuid[]) AS k(id) LEFT JOIN LATERAL (
-				SELECT s.rate FROM session_skills s WHERE s.org_id = $1 AND s.skill_id = k.id AND s.rate IS NOT NULL
-				ORDER BY s.graded_at DESC, s.grading_id DESC LIMIT $3
-			) x ON true GROUP BY k.id
+			SELECT k.id, x.rate, x.n FROM unnest($2::uuid[]) AS k(id) CROSS JOIN LATERAL (
+				SELECT sum(round(r.rate * 1e9)::bigint)::float8 / (count(*) * 1e9::float8) AS rate, count(*) AS n FROM (
+					SELECT s.rate FROM session_skills s WHERE s.org_id = $1 AND s.skill_id = k.id AND s.rate IS NOT NULL
+					ORDER BY s.graded_at DESC, s.grading_id DESC LIMIT $3) r
+			) x
 		) g WHERE t.org_id = $1 AND t.id = g.id RETURNING `+columns[models.Skill](), o.id, skills, recentSessions)
 	if err != nil {
 		return err
@@ -205,18 +231,21 @@ func (o Org) regrade(ctx context.Context, r *models.Rollup) error {
 
 // judge gives skills the status that their figures deserve.
 func (o Org) judge(ctx context.Context, skills []*models.Skill) error {
+	var changed []ids.ID
+	var statuses []string
+	var data []map[string]any
 	for _, s := range skills {
-		status := models.StatusOf(s.PassRate, s.RecentGraded, nil)
-		if status == s.Status {
-			continue
-		}
-		if _, err := exec(ctx, o.pg, "UPDATE skills SET status = $3 WHERE org_id = $1 AND id = $2", o.id, s.ID, status); err != nil {
-			return err
-		}
-		data := map[string]any{"name": s.Name, "from": s.Status.Wire(), "to": status.Wire(), "pass_rate": s.PassRate}
-		if err := o.event(ctx, "skill.status_changed", s.ID, data); err != nil {
-			return err
+		if status := models.StatusOf(s.PassRate, s.RecentGraded, nil); status != s.Status {
+			changed, statuses = append(changed, s.ID), append(statuses, string(status))
+			data = append(data, map[string]any{"name": s.Name, "from": s.Status.Wire(), "to": status.Wire(), "pass_rate": s.PassRate})
 		}
 	}
-	return nil
+	if len(changed) == 0 {
+		return nil
+	}
+	if _, err := exec(ctx, o.pg, `UPDATE skills t SET status = c.status FROM unnest($2::uuid[], $3::text[]) AS c(id, status)
+		WHERE t.org_id = $1 AND t.id = c.id`, o.id, changed, statuses); err != nil {
+		return err
+	}
+	return o.events(ctx, "skill.status_changed", changed, data)
 }

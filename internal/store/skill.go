@@ -25,6 +25,9 @@ func (o Org) Skill(ctx context.Context, key models.SkillKey) (*models.Skill, err
 	if err != nil {
 		return nil, err
 	}
+	if len(found) == 0 && key.ID != nil {
+		return nil, notFound(ids.Skill, *key.ID)
+	}
 	if len(found) == 0 {
 		return nil, errs.New(errs.NotFound, "There is no skill %q", key.Name)
 	}
@@ -86,7 +89,7 @@ func (o Org) RecentSums(ctx context.Context, skills []ids.ID) (map[ids.ID]*model
 	rows, err := query[row](ctx, o.pg, `SELECT t.skill_id, sum(t.sessions)::bigint AS sessions, sum(t.triggered_sessions)::bigint AS triggered_sessions,
 			sum(t.triggers)::bigint AS triggers, sum(t.scored)::bigint AS scored, sum(t.confidence)::bigint AS confidence,
 			sum(t.graded)::bigint AS graded, sum(t.passed)::bigint AS passed, sum(t.rate)::bigint AS rate
-		FROM skill_days t WHERE t.org_id = $1 AND t.skill_id = ANY($2) AND t.day > $3 GROUP BY 1`, o.id, skills, o.today().AddDate(0, 0, -rateDays))
+		FROM skill_days t WHERE t.org_id = $1 AND t.skill_id = ANY($2) AND t.day > $3 GROUP BY 1`, o.id, skills, o.store.today().AddDate(0, 0, -rateDays))
 	out := make(map[ids.ID]*models.Sums, len(skills))
 	for _, id := range skills {
 		out[id] = &models.Sums{}
@@ -102,17 +105,24 @@ func (s *Store) today() time.Time { return s.now().Truncate(24 * time.Hour) }
 
 // DaysOf is the batch for the days of skills, oldest first; days without anything are left out.
 func (o Org) DaysOf(ctx context.Context, skills []ids.ID, in models.DayRange) (map[ids.ID][]*models.DailyStat, error) {
-	since, until := in.Bounds(o.today())
+	since, until, err := in.Bounds(o.store.today())
+	if err != nil {
+		return nil, err
+	}
 	rows, err := query[models.DailyStat](ctx, o.pg, "SELECT "+columns[models.DailyStat]()+` FROM skill_days t
 		WHERE t.org_id = $1 AND t.skill_id = ANY($2) AND t.day BETWEEN $3 AND $4 AND (t.sessions > 0 OR t.graded > 0) ORDER BY t.skill_id, t.day`, o.id, skills, since, until)
 	return group(rows, func(d *models.DailyStat) ids.ID { return d.SkillID }), err
 }
 
+// maxBreakdowns bounds a list that clients can make as long as they like: every version hash is a line of it.
+const maxBreakdowns = 100
+
 // BreakdownsOf is the batch for skills by version, platform or model, most sessions first.
 func (o Org) BreakdownsOf(ctx context.Context, skills []ids.ID, by models.Dimension) (map[ids.ID][]*models.SkillBreakdown, error) {
-	rows, err := query[models.SkillBreakdown](ctx, o.pg, "SELECT "+columns[models.SkillBreakdown]()+` FROM skill_breakdowns t
-		WHERE t.org_id = $1 AND t.skill_id = ANY($2) AND t.dimension = $3 AND (t.sessions > 0 OR t.graded > 0)
-		ORDER BY t.skill_id, t.sessions DESC, t.value LIMIT 5000`, o.id, skills, by)
+	rows, err := query[models.SkillBreakdown](ctx, o.pg, `SELECT b.* FROM unnest($2::uuid[]) AS k(id) CROSS JOIN LATERAL (
+			SELECT `+columns[models.SkillBreakdown]()+` FROM skill_breakdowns t
+			WHERE t.org_id = $1 AND t.skill_id = k.id AND t.dimension = $3 AND (t.sessions > 0 OR t.graded > 0)
+			ORDER BY t.sessions DESC, t.value LIMIT $4) b ORDER BY b.skill_id, b.sessions DESC, b.value`, o.id, skills, by, maxBreakdowns)
 	return group(rows, func(b *models.SkillBreakdown) ids.ID { return b.SkillID }), err
 }
 
