@@ -14,7 +14,7 @@ import (
 	"skillgraph/models"
 )
 
-func parse(canonical string) (*models.Push, error) {
+func parsePush(canonical string) (*models.Push, error) {
 	return models.PushTelemetryInput{SchemaVersion: "2.0", Canonical: models.JSON(canonical)}.ParsePush()
 }
 
@@ -30,7 +30,7 @@ const full = `{
 
 func TestParsePushTakesEveryField(t *testing.T) {
 	t.Parallel()
-	p, err := parse(full)
+	p, err := parsePush(full)
 	require.NoError(t, err)
 	var want map[string][]map[string]any
 	require.Error(t, json.Unmarshal([]byte(full), &want)) // orchestrate_runs; the others are decoded
@@ -46,7 +46,7 @@ func TestParsePushTakesEveryField(t *testing.T) {
 		require.Equal(t, want[kind], got, kind)
 	}
 	for _, empty := range []string{`{}`, `{"sessions": []}`, `{"sessions": null}`} {
-		_, err = parse(empty)
+		_, err = parsePush(empty)
 		require.NoError(t, err)
 	}
 }
@@ -152,7 +152,7 @@ func TestParsePushRules(t *testing.T) {
 		{"improvement_signals", "mentioned_skill", `""`, ""},
 		{"improvement_signals", "mentioned_skill", `"a\tb"`, control},
 	} {
-		_, err := parse(change(t, c.kind, c.field, c.value))
+		_, err := parsePush(change(t, c.kind, c.field, c.value))
 		name := c.kind + "." + c.field + " = " + c.value[:min(len(c.value), 20)]
 		if c.message == "" {
 			require.NoError(t, err, name)
@@ -201,29 +201,29 @@ func TestParsePushLocatesWrongTypes(t *testing.T) {
 	for kind, types := range fields {
 		for field, typ := range types {
 			for _, value := range wrong[typ] {
-				_, err := parse(change(t, kind, field, value))
+				_, err := parsePush(change(t, kind, field, value))
 				path, message := refusal(t, err)
 				require.Equal(t, "canonical."+kind+".1."+field, path, value)
 				require.Equal(t, "must be "+typ, message, "%s = %s", path, value)
 			}
 		}
 		for value, message := range map[string]string{`{}`: "must be a list", `7`: "must be a list", `"x"`: "must be a list"} {
-			_, err := parse(`{"` + kind + `": ` + value + `}`)
+			_, err := parsePush(`{"` + kind + `": ` + value + `}`)
 			path, got := refusal(t, err)
 			require.Equal(t, "canonical."+kind, path)
 			require.Equal(t, message, got)
 		}
-		_, err := parse(`{"` + kind + `": [7]}`)
+		_, err := parsePush(`{"` + kind + `": [7]}`)
 		path, message := refusal(t, err)
 		require.Equal(t, "canonical."+kind+".0", path)
 		require.Equal(t, "must be an object", message)
-		_, err = parse(`{"` + kind + `": [null]}`)
+		_, err = parsePush(`{"` + kind + `": [null]}`)
 		path, message = refusal(t, err)
 		require.Regexp(t, `^canonical\.`+kind+`\.0\.\w+_id$`, path)
 		require.Equal(t, "is required", message)
 	}
 	for _, value := range []string{`[]`, `7`, `"x"`, `true`} {
-		_, err := parse(value)
+		_, err := parsePush(value)
 		path, message := refusal(t, err)
 		require.Equal(t, "canonical", path)
 		require.Equal(t, "must be an object", message)
@@ -240,7 +240,7 @@ func TestParsePushSchemaVersion(t *testing.T) {
 
 func TestParsePushCountsThatDoNotAddUp(t *testing.T) {
 	t.Parallel()
-	_, err := parse(`{"grading_results": [{"grading_id": "g", "session_id": "s", "skill_name": "pdf", "graded_at": "2026-11-15T00:00:00Z", "passed_count": 3, "total_count": 2}]}`)
+	_, err := parsePush(`{"grading_results": [{"grading_id": "g", "session_id": "s", "skill_name": "pdf", "graded_at": "2026-11-15T00:00:00Z", "passed_count": 3, "total_count": 2}]}`)
 	path, message := refusal(t, err)
 	require.Equal(t, "canonical.grading_results.0.passed_count", path)
 	require.Equal(t, "must not be more than total_count", message)
@@ -248,10 +248,10 @@ func TestParsePushCountsThatDoNotAddUp(t *testing.T) {
 
 func TestParsePushReplacesNUL(t *testing.T) {
 	t.Parallel()
-	p, err := parse(change(t, "prompts", "prompt_text", `"a\u0000b"`))
+	p, err := parsePush(change(t, "prompts", "prompt_text", `"a\u0000b"`))
 	require.NoError(t, err)
 	require.Equal(t, "a\uFFFDb", *p.Prompts[1].PromptText)
-	p, err = parse(change(t, "sessions", "platform", `"\u0000"`))
+	p, err = parsePush(change(t, "sessions", "platform", `"\u0000"`))
 	require.NoError(t, err)
 	require.Equal(t, "\uFFFD", *p.Sessions[1].Platform)
 }
@@ -264,7 +264,7 @@ func FuzzParsePush(f *testing.F) {
 		if !json.Valid([]byte(canonical)) {
 			return // the scalar takes valid JSON only
 		}
-		p, err := parse(canonical)
+		p, err := parsePush(canonical)
 		var e *errs.Error
 		if err != nil && !errors.As(err, &e) {
 			t.Fatalf("not made for the caller: %v", err)

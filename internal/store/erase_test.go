@@ -15,8 +15,8 @@ import (
 	"skillgraph/models"
 )
 
-// everything is one record of each kind for a session.
-func everything(session string) models.Canonical {
+// oneOfEach is one record of each kind for a session.
+func oneOfEach(session string) models.Canonical {
 	return models.Canonical{
 		Sessions:    []models.SessionRecord{{SessionID: session, Platform: ptr("cli")}},
 		Prompts:     []models.PromptRecord{{PromptID: "p" + session, SessionID: session, OccurredAt: ago(time.Hour), PromptText: ptr("secret")}},
@@ -34,8 +34,8 @@ func TestEraseSession(t *testing.T) {
 	s := newTelemetry(t, store.Options{})
 	other := s.in(s.org(t, "other"))
 	for _, o := range []*telemetry{s, other} {
-		o.push(t, everything("a"))
-		o.push(t, everything("b"))
+		o.push(t, oneOfEach("a"))
+		o.push(t, oneOfEach("b"))
 	}
 	erased, err := s.EraseSession(t.Context(), "a")
 	require.NoError(t, err)
@@ -61,7 +61,7 @@ func TestEraseSession(t *testing.T) {
 func TestEraseLastSession(t *testing.T) {
 	t.Parallel()
 	s := newTelemetry(t, store.Options{})
-	s.push(t, everything("a"))
+	s.push(t, oneOfEach("a"))
 	_, err := s.EraseSession(t.Context(), "a")
 	require.NoError(t, err)
 	s.requireCounted(t)
@@ -87,7 +87,7 @@ func TestEraseLastSession(t *testing.T) {
 func TestEraseOrphans(t *testing.T) {
 	t.Parallel()
 	s := newTelemetry(t, store.Options{})
-	c := everything("a")
+	c := oneOfEach("a")
 	c.Sessions = nil
 	s.push(t, c)
 	erased, err := s.EraseSession(t.Context(), "a")
@@ -104,7 +104,7 @@ func TestEraseUser(t *testing.T) {
 	s := newTelemetry(t, store.Options{})
 	_, v := dbtest.Key(t, s.db, "acme", "bob@example.com", models.PlanTeam, models.RoleMember)
 	bob := s.in(s.db.Org(s.ID(), v.UserID))
-	s.push(t, everything("a"))
+	s.push(t, oneOfEach("a"))
 	var c models.Canonical
 	for n := range 1100 { // more than one batch
 		id := fmt.Sprintf("b%04d", n)
