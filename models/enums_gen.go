@@ -429,3 +429,289 @@ func (e SuiteOrder) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 func (e *SuiteOrder) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireSuiteOrder)
 }
+
+// SkillStatus: How a skill is doing, judged by the pass rate over its last 20 graded sessions.
+type SkillStatus string
+
+// All values of SkillStatus, in the order of the schema.
+const (
+	SkillStatusHealthy  SkillStatus = "HEALTHY"  // A pass rate of at least 0.7.
+	SkillStatusWarning  SkillStatus = "WARNING"  // A pass rate below 0.7.
+	SkillStatusCritical SkillStatus = "CRITICAL" // A pass rate below 0.4, or more than 0.1 below what it was when the current version was published.
+	SkillStatusUnknown  SkillStatus = "UNKNOWN"  // Fewer than 3 graded sessions.
+)
+
+// AllSkillStatus lists them.
+var AllSkillStatus = []SkillStatus{SkillStatusHealthy, SkillStatusWarning, SkillStatusCritical, SkillStatusUnknown}
+
+var wireSkillStatus = map[SkillStatus]string{
+	SkillStatusHealthy:  "healthy",
+	SkillStatusWarning:  "warning",
+	SkillStatusCritical: "critical",
+	SkillStatusUnknown:  "unknown",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e SkillStatus) Wire() string { return wireSkillStatus[e] }
+
+// ParseSkillStatus reads the REST spelling.
+func ParseSkillStatus(s string) (SkillStatus, bool) { return parseWire(s, wireSkillStatus) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e SkillStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireSkillStatus)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *SkillStatus) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireSkillStatus)
+}
+
+// Dimension: What the figures of a skill can be split by.
+type Dimension string
+
+// All values of Dimension, in the order of the schema.
+const (
+	DimensionVersion  Dimension = "VERSION"  // The version hash that telemetry brought.
+	DimensionPlatform Dimension = "PLATFORM" // The agent platform.
+	DimensionModel    Dimension = "MODEL"    // The model.
+)
+
+// AllDimension lists them.
+var AllDimension = []Dimension{DimensionVersion, DimensionPlatform, DimensionModel}
+
+var wireDimension = map[Dimension]string{
+	DimensionVersion:  "version",
+	DimensionPlatform: "platform",
+	DimensionModel:    "model",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e Dimension) Wire() string { return wireDimension[e] }
+
+// ParseDimension reads the REST spelling.
+func ParseDimension(s string) (Dimension, bool) { return parseWire(s, wireDimension) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e Dimension) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireDimension)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *Dimension) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireDimension)
+}
+
+// SkillOrder: The order of a list of skills.
+type SkillOrder string
+
+// All values of SkillOrder, in the order of the schema.
+const (
+	SkillOrderLastSeen SkillOrder = "LAST_SEEN" // Last seen first, then by name; what telemetry never saw comes last.
+	SkillOrderName     SkillOrder = "NAME"      // By name, A to Z.
+)
+
+// AllSkillOrder lists them.
+var AllSkillOrder = []SkillOrder{SkillOrderLastSeen, SkillOrderName}
+
+var wireSkillOrder = map[SkillOrder]string{
+	SkillOrderLastSeen: "last_seen",
+	SkillOrderName:     "name",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e SkillOrder) Wire() string { return wireSkillOrder[e] }
+
+// ParseSkillOrder reads the REST spelling.
+func ParseSkillOrder(s string) (SkillOrder, bool) { return parseWire(s, wireSkillOrder) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e SkillOrder) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireSkillOrder)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *SkillOrder) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireSkillOrder)
+}
+
+// AlertType: What an alert watches.
+type AlertType string
+
+// All values of AlertType, in the order of the schema.
+const (
+	AlertTypePassRateBelow AlertType = "PASS_RATE_BELOW" // The skill's pass rate falls below the threshold, a fraction between 0 and 1; silent under 3 graded sessions.
+	AlertTypeNoData        AlertType = "NO_DATA"         // The skill has had no session for as many days as the threshold, 0 to 90; 0 counts as 1.
+)
+
+// AllAlertType lists them.
+var AllAlertType = []AlertType{AlertTypePassRateBelow, AlertTypeNoData}
+
+var wireAlertType = map[AlertType]string{
+	AlertTypePassRateBelow: "pass_rate_below",
+	AlertTypeNoData:        "no_data",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e AlertType) Wire() string { return wireAlertType[e] }
+
+// ParseAlertType reads the REST spelling.
+func ParseAlertType(s string) (AlertType, bool) { return parseWire(s, wireAlertType) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e AlertType) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireAlertType)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *AlertType) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireAlertType)
+}
+
+// AlertChannel: Where an alert is told.
+type AlertChannel string
+
+// All values of AlertChannel, in the order of the schema.
+const (
+	AlertChannelChatA   AlertChannel = "CHAT_A"  // A channel of the first chat service, through `chat_a_webhook_url`.
+	AlertChannelChatB   AlertChannel = "CHAT_B"  // A channel of the second chat service, through `chat_b_webhook_url`.
+	AlertChannelEmail   AlertChannel = "EMAIL"   // A mailbox: `email`.
+	AlertChannelWebhook AlertChannel = "WEBHOOK" // Any HTTP endpoint, through `webhook_url`; what it gets is signed.
+)
+
+// AllAlertChannel lists them.
+var AllAlertChannel = []AlertChannel{AlertChannelChatA, AlertChannelChatB, AlertChannelEmail, AlertChannelWebhook}
+
+var wireAlertChannel = map[AlertChannel]string{
+	AlertChannelChatA:   "chat_a",
+	AlertChannelChatB:   "chat_b",
+	AlertChannelEmail:   "email",
+	AlertChannelWebhook: "webhook",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e AlertChannel) Wire() string { return wireAlertChannel[e] }
+
+// ParseAlertChannel reads the REST spelling.
+func ParseAlertChannel(s string) (AlertChannel, bool) { return parseWire(s, wireAlertChannel) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e AlertChannel) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireAlertChannel)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *AlertChannel) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireAlertChannel)
+}
+
+// AlertState: What is up with an alert.
+type AlertState string
+
+// All values of AlertState, in the order of the schema.
+const (
+	AlertStateOk       AlertState = "OK"       // Nothing has happened yet.
+	AlertStateFiring   AlertState = "FIRING"   // At least one incident is open.
+	AlertStateResolved AlertState = "RESOLVED" // There were incidents; all are over.
+	AlertStateDisabled AlertState = "DISABLED" // Switched off, by hand or after its endpoint failed 5 incidents in a row.
+)
+
+// AllAlertState lists them.
+var AllAlertState = []AlertState{AlertStateOk, AlertStateFiring, AlertStateResolved, AlertStateDisabled}
+
+var wireAlertState = map[AlertState]string{
+	AlertStateOk:       "ok",
+	AlertStateFiring:   "firing",
+	AlertStateResolved: "resolved",
+	AlertStateDisabled: "disabled",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e AlertState) Wire() string { return wireAlertState[e] }
+
+// ParseAlertState reads the REST spelling.
+func ParseAlertState(s string) (AlertState, bool) { return parseWire(s, wireAlertState) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e AlertState) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireAlertState)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *AlertState) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireAlertState)
+}
+
+// NotificationKind: Why somebody is told.
+type NotificationKind string
+
+// All values of NotificationKind, in the order of the schema.
+const (
+	NotificationKindOpened   NotificationKind = "OPENED"   // An incident has begun.
+	NotificationKindReminder NotificationKind = "REMINDER" // It still lasts, a day later.
+	NotificationKindResolved NotificationKind = "RESOLVED" // It is over.
+)
+
+// AllNotificationKind lists them.
+var AllNotificationKind = []NotificationKind{NotificationKindOpened, NotificationKindReminder, NotificationKindResolved}
+
+var wireNotificationKind = map[NotificationKind]string{
+	NotificationKindOpened:   "opened",
+	NotificationKindReminder: "reminder",
+	NotificationKindResolved: "resolved",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e NotificationKind) Wire() string { return wireNotificationKind[e] }
+
+// ParseNotificationKind reads the REST spelling.
+func ParseNotificationKind(s string) (NotificationKind, bool) {
+	return parseWire(s, wireNotificationKind)
+}
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e NotificationKind) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireNotificationKind)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *NotificationKind) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireNotificationKind)
+}
+
+// NotificationState: What became of a notification.
+type NotificationState string
+
+// All values of NotificationState, in the order of the schema.
+const (
+	NotificationStatePending   NotificationState = "PENDING"   // To be sent, or to be tried again.
+	NotificationStateDelivered NotificationState = "DELIVERED" // Delivered.
+	NotificationStateGivenUp   NotificationState = "GIVEN_UP"  // Tried 8 times over 3 days, in vain.
+)
+
+// AllNotificationState lists them.
+var AllNotificationState = []NotificationState{NotificationStatePending, NotificationStateDelivered, NotificationStateGivenUp}
+
+var wireNotificationState = map[NotificationState]string{
+	NotificationStatePending:   "pending",
+	NotificationStateDelivered: "delivered",
+	NotificationStateGivenUp:   "given_up",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e NotificationState) Wire() string { return wireNotificationState[e] }
+
+// ParseNotificationState reads the REST spelling.
+func ParseNotificationState(s string) (NotificationState, bool) {
+	return parseWire(s, wireNotificationState)
+}
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e NotificationState) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireNotificationState)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *NotificationState) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireNotificationState)
+}

@@ -193,6 +193,9 @@ func NewKey() string {
 	return keyPrefix + string(b)
 }
 
+// NewSecret makes a secret for somebody else to keep.
+func NewSecret() string { return "whsec_" + rand.Text() }
+
 // HashKey is how a key is stored. Keys are random and long, so a plain hash is as good as a slow one.
 func HashKey(key string) []byte {
 	h := sha256.Sum256([]byte(key))

@@ -9,6 +9,11 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 )
 
+// What became of a delivery.
+type PushReceipt interface {
+	IsPushReceipt()
+}
+
 // Somebody to let into the organization.
 type AddMemberInput struct {
 	// E-mail address; the user is made when there is none with it.
@@ -41,6 +46,26 @@ type CaseAssertion struct {
 type ChangeMemberRolePayload struct {
 	// The member as they are now.
 	User *User `json:"user"`
+}
+
+// A new alert.
+type CreateAlertInput struct {
+	// The skill to watch; when omitted, every skill, new ones included.
+	SkillID graphql.Omittable[*ids.ID] `json:"skillId,omitempty"`
+	// What to watch.
+	Type AlertType `json:"type"`
+	// 0 to 1 for PASS_RATE_BELOW, 0.6 when omitted; 0 to 90 days for NO_DATA, 7 when omitted.
+	Threshold graphql.Omittable[*float64] `json:"threshold,omitempty"`
+	// Where to tell.
+	Channel AlertChannel `json:"channel"`
+	// An object with exactly the channel's field: `chat_a_webhook_url`, `chat_b_webhook_url`, `email` or `webhook_url`.
+	Config JSON `json:"config"`
+}
+
+// What becomes of createAlert.
+type CreateAlertPayload struct {
+	// The new alert.
+	Alert *Alert `json:"alert"`
 }
 
 // A new API key.
@@ -87,10 +112,52 @@ type CreateSuitePayload struct {
 	Suite *EvalSuite `json:"suite"`
 }
 
+// What becomes of deleteAlert.
+type DeleteAlertPayload struct {
+	// The id that is gone.
+	DeletedID ids.ID `json:"deletedId"`
+}
+
 // What becomes of deleteSuite.
 type DeleteSuitePayload struct {
 	// The id that is gone.
 	DeletedID ids.ID `json:"deletedId"`
+}
+
+// A day on which an alert would have fired.
+type DryRunDay struct {
+	// The day, in UTC.
+	Date Date `json:"date"`
+	// The skill that would have broken the condition.
+	Skill *Skill `json:"skill"`
+	// The pass rate, or the days without data, at the end of that day.
+	Value float64 `json:"value"`
+}
+
+// An alert to try on the past.
+type DryRunInput struct {
+	// The skill; when omitted, every skill, at most the 50 last seen.
+	SkillID graphql.Omittable[*ids.ID] `json:"skillId,omitempty"`
+	// What to watch.
+	Type AlertType `json:"type"`
+	// The threshold; the type's default when omitted.
+	Threshold graphql.Omittable[*float64] `json:"threshold,omitempty"`
+	// How many days to look back, 1 to 90.
+	Days int `json:"days"`
+}
+
+// What becomes of eraseSession.
+type EraseSessionPayload struct {
+	// Records that are gone, by kind; all 0 when there was nothing of that session.
+	Erased *PushCounts `json:"erased"`
+}
+
+// What becomes of eraseUser.
+type EraseUserPayload struct {
+	// The person whose telemetry is gone.
+	User *User `json:"user"`
+	// Records that are gone, by kind; all 0 when there was nothing of that person.
+	Erased *PushCounts `json:"erased"`
 }
 
 // Which events to list. Everything given must hold.
@@ -107,8 +174,70 @@ type EventFilter struct {
 type Mutation struct {
 }
 
+// A delivery that was stored.
+type NewPush struct {
+	// Always `accepted`.
+	Status string `json:"status"`
+	// The client's id of the delivery.
+	PushID ids.ID `json:"pushId"`
+	// Always true.
+	IsNew bool `json:"isNew"`
+	// Records that were new or said more than before, by kind.
+	Accepted *PushCounts `json:"accepted"`
+	// Records that said nothing new.
+	Duplicates int `json:"duplicates"`
+	// Records older than the retention, or more than a day ahead.
+	Ignored int `json:"ignored"`
+}
+
+func (NewPush) IsPushReceipt() {}
+
+// Records of telemetry by kind.
+type PushCounts struct {
+	// Sessions.
+	Sessions int `json:"sessions"`
+	// Prompts.
+	Prompts int `json:"prompts"`
+	// Skill invocations.
+	SkillInvocations int `json:"skillInvocations"`
+	// Execution facts.
+	ExecutionFacts int `json:"executionFacts"`
+	// Grading results.
+	GradingResults int `json:"gradingResults"`
+	// Improvement signals.
+	ImprovementSignals int `json:"improvementSignals"`
+}
+
+// A delivery of telemetry.
+type PushTelemetryInput struct {
+	// Version of the envelope: `2.0`.
+	SchemaVersion string `json:"schemaVersion"`
+	// Version of the client, for its own records.
+	ClientVersion graphql.Omittable[*string] `json:"clientVersion,omitempty"`
+	// The client's id of this delivery: the same id again counts nothing twice.
+	PushID ids.ID `json:"pushId"`
+	// Version of what normalized the records, for the client's own records.
+	NormalizerVersion graphql.Omittable[*string] `json:"normalizerVersion,omitempty"`
+	// The records: an object with the lists `sessions`, `prompts`, `skill_invocations`, `execution_facts`,
+	// `grading_results` and `improvement_signals`; other lists and unknown fields are ignored. Every record has a natural key, and the
+	// same record again counts once; a later copy fills in what it knows more. A record may come before its session.
+	Canonical JSON `json:"canonical"`
+}
+
 // What can be asked. Everything is seen from the organization of the API key.
 type Query struct {
+}
+
+// A share or a mean, with what it was counted from: 2 of 3 is not 67%.
+type Rate struct {
+	// The share or mean, 0 to 1.
+	Value float64 `json:"value"`
+	// How many it was counted from.
+	Count int `json:"count"`
+	// Lower end of the Wilson interval at 95%.
+	Low float64 `json:"low"`
+	// Upper end of the Wilson interval at 95%.
+	High float64 `json:"high"`
 }
 
 // What becomes of removeMember.
@@ -117,10 +246,52 @@ type RemoveMemberPayload struct {
 	User *User `json:"user"`
 }
 
+// A delivery that had been stored before.
+type RepeatedPush struct {
+	// Always `accepted`.
+	Status string `json:"status"`
+	// The client's id of the delivery.
+	PushID ids.ID `json:"pushId"`
+	// Always false.
+	IsNew bool `json:"isNew"`
+	// Always true.
+	Duplicate bool `json:"duplicate"`
+	// Nothing: it was counted the first time.
+	Accepted *PushCounts `json:"accepted"`
+	// 0: they were counted the first time.
+	Duplicates int `json:"duplicates"`
+	// 0: they were counted the first time.
+	Ignored int `json:"ignored"`
+}
+
+func (RepeatedPush) IsPushReceipt() {}
+
 // What becomes of revokeApiKey.
 type RevokeAPIKeyPayload struct {
 	// The key's record as it is now. Every server refuses the key within 5 seconds.
 	APIKey *APIKey `json:"apiKey"`
+}
+
+// Which skills to list. Everything given must hold.
+type SkillFilter struct {
+	// Only skills with this status.
+	Status graphql.Omittable[*SkillStatus] `json:"status,omitempty"`
+	// Only skills whose name contains this text, whatever the case; 1 to 200 characters.
+	NameContains graphql.Omittable[*string] `json:"nameContains,omitempty"`
+	// Only skills that have, or have not, graded sessions.
+	HasEvidence graphql.Omittable[*bool] `json:"hasEvidence,omitempty"`
+}
+
+// The rates of a skill with their counts and intervals; each null when there is nothing to divide by.
+type SkillRates struct {
+	// Sessions in which it fired, of those in which it was seen, in the last 30 days.
+	TriggerRate *Rate `json:"triggerRate,omitempty"`
+	// Triggers that carried a confidence, of all, in the last 30 days.
+	ConfidenceCoverage *Rate `json:"confidenceCoverage,omitempty"`
+	// Mean confidence of the triggers that carried one, in the last 30 days.
+	AvgConfidence *Rate `json:"avgConfidence,omitempty"`
+	// Mean pass rate over the last 20 graded sessions.
+	PassRate *Rate `json:"passRate,omitempty"`
 }
 
 // Which suites to list. Everything given must hold.
@@ -137,6 +308,34 @@ type SuiteFilter struct {
 	NameContains graphql.Omittable[*string] `json:"nameContains,omitempty"`
 	// True: only suites that were put away; false or omitted: only the others.
 	Archived graphql.Omittable[*bool] `json:"archived,omitempty"`
+}
+
+// What becomes of testAlert.
+type TestAlertPayload struct {
+	// Whether the test message was delivered.
+	Delivered bool `json:"delivered"`
+	// The receiver's HTTP status; 0 where there was none.
+	Status int `json:"status"`
+	// What happened, in words.
+	Message string `json:"message"`
+}
+
+// A change of an alert: what is omitted stays as it is.
+type UpdateAlertInput struct {
+	// Whether it is evaluated; switching it on again forgets former failures.
+	Enabled graphql.Omittable[*bool] `json:"enabled,omitempty"`
+	// Tell nobody of new incidents until then; null: unmute.
+	MutedUntil graphql.Omittable[*time.Time] `json:"mutedUntil,omitempty"`
+	// A new threshold.
+	Threshold graphql.Omittable[*float64] `json:"threshold,omitempty"`
+	// A new destination on the same channel.
+	Config graphql.Omittable[JSON] `json:"config,omitempty"`
+}
+
+// What becomes of updateAlert.
+type UpdateAlertPayload struct {
+	// The alert as it is now.
+	Alert *Alert `json:"alert"`
 }
 
 // A change of an API key: what is omitted stays as it is.

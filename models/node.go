@@ -10,3 +10,7 @@ func (*Event) IsNode()         {}
 func (*Organization) IsNode()  {}
 func (*SuiteRevision) IsNode() {}
 func (*User) IsNode()          {}
+func (*Skill) IsNode()         {}
+func (*Alert) IsNode()         {}
+func (*Incident) IsNode()      {}
+func (*Notification) IsNode()  {}

@@ -67,11 +67,25 @@ func (a PageArgs) Window() (Window, error) {
 	return w, nil
 }
 
-// Cursor is a place in an ordered list: the value the list is ordered by, and the id that breaks ties.
+// Cursor is a place in an ordered list: the values the list is ordered by, and the id that breaks ties.
 type Cursor struct {
 	Order string
 	Key   string
 	ID    ids.ID
+}
+
+// keySeparator cannot be in a value that lists are ordered by: names have no control characters.
+const keySeparator = "\x1f"
+
+// CursorKey puts the values of a place into one text.
+func CursorKey(values ...string) string { return strings.Join(values, keySeparator) }
+
+// Keys takes them apart again.
+func (c Cursor) Keys() []string {
+	if c.Key == "" {
+		return nil
+	}
+	return strings.Split(c.Key, keySeparator)
 }
 
 // String is the opaque form that clients carry around.
@@ -169,8 +183,16 @@ func (p *PageInfo) Total(ctx context.Context) (int, error) { return p.total(ctx)
 type (
 	APIKeyConnection        = Connection[APIKey]
 	APIKeyEdge              = Edge[APIKey]
+	AlertConnection         = Connection[Alert]
+	AlertEdge               = Edge[Alert]
+	IncidentConnection      = Connection[Incident]
+	IncidentEdge            = Edge[Incident]
+	NotificationConnection  = Connection[Notification]
+	NotificationEdge        = Edge[Notification]
 	EvalSuiteConnection     = Connection[EvalSuite]
 	EvalSuiteEdge           = Edge[EvalSuite]
+	SkillConnection         = Connection[Skill]
+	SkillEdge               = Edge[Skill]
 	EventConnection         = Connection[Event]
 	EventEdge               = Edge[Event]
 	SuiteRevisionConnection = Connection[SuiteRevision]

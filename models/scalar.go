@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"skillgraph/internal/errs"
 )
@@ -37,6 +38,34 @@ func UnmarshalTime(v any) (time.Time, error) {
 		return time.Time{}, errs.New(errs.Invalid, "must be a time in RFC 3339, such as 2026-11-15T01:02:03Z")
 	}
 	return t, nil
+}
+
+// Date is the scalar Date: a day in UTC.
+type Date time.Time
+
+// Time is the beginning of the day.
+func (d Date) Time() time.Time { return time.Time(d) }
+
+// MarshalGQL writes the day.
+func (d Date) MarshalGQL(w io.Writer) {
+	_, _ = io.WriteString(w, strconv.Quote(time.Time(d).Format(time.DateOnly)))
+}
+
+// UnmarshalGQL reads a day.
+func (d *Date) UnmarshalGQL(v any) error {
+	s, _ := v.(string)
+	t, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		return errs.New(errs.Invalid, "must be a day such as 2026-11-15")
+	}
+	*d = Date(t)
+	return nil
+}
+
+// ScanDate lets pgx fill it.
+func (d *Date) ScanDate(v pgtype.Date) error {
+	*d = Date(v.Time)
+	return nil
 }
 
 // MarshalInt and UnmarshalInt are the scalar Int: 32 bits, and never a string or a fraction.

@@ -11,29 +11,41 @@ import (
 	"skillgraph/models"
 )
 
-// Root is the root of all resolvers.
-type Root struct{}
+// Root is the root of all resolvers, with what leads out of the process.
+type Root struct {
+	Alerts Alerts
+}
 
 type (
-	apiKey        struct{}
-	evalSuite     struct{}
-	event         struct{}
-	mutation      struct{}
-	organization  struct{}
-	query         struct{}
-	suiteRevision struct{}
-	viewerType    struct{}
+	alertType      struct{}
+	apiKey         struct{}
+	evalSuite      struct{}
+	event          struct{}
+	incident       struct{}
+	mutation       struct{ Root }
+	notification   struct{}
+	organization   struct{}
+	query          struct{}
+	skill          struct{}
+	skillConfusion struct{}
+	suiteRevision  struct{}
+	viewerType     struct{}
 )
 
 // The wiring that gqlgen asks for.
-func (Root) ApiKey() generated.ApiKeyResolver               { return apiKey{} } //nolint:revive // gqlgen's spelling
-func (Root) EvalSuite() generated.EvalSuiteResolver         { return evalSuite{} }
-func (Root) Event() generated.EventResolver                 { return event{} }
-func (Root) Mutation() generated.MutationResolver           { return mutation{} }
-func (Root) Organization() generated.OrganizationResolver   { return organization{} }
-func (Root) Query() generated.QueryResolver                 { return query{} }
-func (Root) SuiteRevision() generated.SuiteRevisionResolver { return suiteRevision{} }
-func (Root) Viewer() generated.ViewerResolver               { return viewerType{} }
+func (Root) Alert() generated.AlertResolver                   { return alertType{} }
+func (Root) ApiKey() generated.ApiKeyResolver                 { return apiKey{} } //nolint:revive // gqlgen's spelling
+func (Root) EvalSuite() generated.EvalSuiteResolver           { return evalSuite{} }
+func (Root) Event() generated.EventResolver                   { return event{} }
+func (Root) Incident() generated.IncidentResolver             { return incident{} }
+func (r Root) Mutation() generated.MutationResolver           { return mutation{r} }
+func (Root) Notification() generated.NotificationResolver     { return notification{} }
+func (Root) Organization() generated.OrganizationResolver     { return organization{} }
+func (Root) Query() generated.QueryResolver                   { return query{} }
+func (Root) Skill() generated.SkillResolver                   { return skill{} }
+func (Root) SkillConfusion() generated.SkillConfusionResolver { return skillConfusion{} }
+func (Root) SuiteRevision() generated.SuiteRevisionResolver   { return suiteRevision{} }
+func (Root) Viewer() generated.ViewerResolver                 { return viewerType{} }
 
 // org is the organization that the caller sees.
 func org(ctx context.Context) store.Org { return loader.Org(ctx) }

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"io"
@@ -114,7 +115,11 @@ func pathParam(r *http.Request, name string) string {
 }
 
 func (b binder) readJSON(r *http.Request) (map[string]json.RawMessage, error) {
-	raw, err := io.ReadAll(r.Body)
+	body, err := b.unpacked(r)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := io.ReadAll(body)
 	if err != nil {
 		return nil, b.tooLarge(err)
 	}
@@ -124,11 +129,27 @@ func (b binder) readJSON(r *http.Request) (map[string]json.RawMessage, error) {
 	if mt := mediaType(r); mt != "application/json" {
 		return nil, errs.New(errs.BadMediaType, "Send the body as application/json, not %q", mt)
 	}
-	var body map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &body); err != nil || body == nil {
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &object); err != nil || object == nil {
 		return nil, errs.At().Because("the body must be a JSON object%s", because(err))
 	}
-	return body, nil
+	return object, nil
+}
+
+// unpacked is the body without its gzip, which may make it twice as large as the route's limit and no larger.
+func (b binder) unpacked(r *http.Request) (io.Reader, error) {
+	switch encoding := r.Header.Get("Content-Encoding"); encoding {
+	case "", "identity":
+		return r.Body, nil
+	case "gzip":
+		z, err := gzip.NewReader(r.Body)
+		if err != nil {
+			return nil, errs.At().Because("the body is not gzip, though its header says so")
+		}
+		return http.MaxBytesReader(nil, z, 2*b.route.maxBody), nil
+	default:
+		return nil, errs.New(errs.BadMediaType, "Send the body plain or packed with gzip, not %q", encoding)
+	}
 }
 
 func because(err error) string {

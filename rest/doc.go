@@ -10,8 +10,9 @@
 // snake_case, enum values in lower case (or as @wire says), JSON is passed on as it came. Keys that no variable
 // declares are ignored.
 //
-// The answer is the body. @rest(unwrap:) takes a part of it, @flat shows what is inside an object in its place, and two
-// aliases become headers in place of keys: _etag is the entity tag, _truncated says that a list was cut off.
+// The answer is the body. @rest(unwrap:) takes a part of it, @flat shows what is inside an object in its place, and three
+// aliases are not shown as keys: _etag is the entity tag, _truncated says in a header that a list was cut off, and _created
+// says whether the thing was new: when it was there already, the status is 200.
 // Errors are shown in the two documented shapes, with the status that belongs to their code.
 //
 // Fragments that the operations of a folder share are in its fragments.graphql.

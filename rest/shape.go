@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -11,21 +12,24 @@ import (
 const (
 	etagAlias      = "_etag"
 	truncatedAlias = "_truncated"
+	createdAlias   = "_created" // false: the status is 200, whatever the route says
 )
 
 // shape says how an answer becomes a body: which objects give way to what is inside them, which values go to headers.
 // A nil shape is copied as it is.
 type shape struct {
-	flat   bool
-	hidden bool // has nothing but values for headers
-	meta   string
-	fields map[string]*shape
+	flat     bool
+	hidden   bool // has nothing but values for headers
+	optional bool // is left out where it is null
+	meta     string
+	fields   map[string]*shape
 }
 
 // meta is what an answer says in headers.
 type meta struct {
 	etag      string
 	truncated bool
+	repeated  bool
 }
 
 // newShape reads the directives and aliases of a document. unwrap is a path of aliases that are flattened.
@@ -55,12 +59,13 @@ func (s *shape) read(doc *ast.QueryDocument, set ast.SelectionSet) error {
 				s.fields[sel.Alias] = child
 			}
 			switch {
-			case sel.Alias == etagAlias || sel.Alias == truncatedAlias:
+			case sel.Alias == etagAlias || sel.Alias == truncatedAlias || sel.Alias == createdAlias:
 				child.meta, child.hidden = sel.Alias, true
 			case strings.HasPrefix(sel.Alias, "_"):
-				return fmt.Errorf("%s: aliases that begin with an underscore are %s and %s", sel.Alias, etagAlias, truncatedAlias)
+				return fmt.Errorf("%s: aliases that begin with an underscore are %s, %s and %s", sel.Alias, etagAlias, truncatedAlias, createdAlias)
 			}
 			child.flat = child.flat || sel.Directives.ForName("flat") != nil
+			child.optional = child.optional || sel.Directives.ForName("optional") != nil
 			if err := child.read(doc, sel.SelectionSet); err != nil {
 				return err
 			}
@@ -79,7 +84,7 @@ func (s *shape) read(doc *ast.QueryDocument, set ast.SelectionSet) error {
 
 // prune makes everything nil that is copied as it is, and checks that a flat object shows one thing.
 func (s *shape) prune() (*shape, error) {
-	shown, special := 0, s.flat || s.meta != ""
+	shown, special := 0, s.flat || s.optional || s.meta != ""
 	for name, f := range s.fields {
 		child, err := f.prune()
 		if err != nil {
@@ -153,7 +158,7 @@ func (r *reshaper) object(s *shape, shown bool) {
 		key := r.in[start:r.pos]
 		r.pos++ // the colon
 		child := s.fields[string(key[1:len(key)-1])]
-		visible := child == nil || !child.hidden
+		visible := child == nil || !child.hidden && !(child.optional && bytes.HasPrefix(r.in[r.pos:], []byte("null")))
 		if visible {
 			if !first {
 				r.emit(braces, ',')
@@ -190,10 +195,13 @@ func (r *reshaper) note(name string) {
 	start := r.pos
 	r.skip()
 	v := strings.Trim(string(r.in[start:r.pos]), `"`)
-	if name == etagAlias {
+	switch name {
+	case etagAlias:
 		r.meta.etag = v
-	} else {
+	case truncatedAlias:
 		r.meta.truncated = r.meta.truncated || v == "true"
+	case createdAlias:
+		r.meta.repeated = v == "false"
 	}
 }
 

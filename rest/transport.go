@@ -89,7 +89,11 @@ func (rt *Route) write(w http.ResponseWriter, r *http.Request, data []byte) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	writeJSON(w, rt.status, body)
+	status := rt.status
+	if meta.repeated {
+		status = http.StatusOK
+	}
+	writeJSON(w, status, body)
 }
 
 func matches(lines []string, tag string) bool {

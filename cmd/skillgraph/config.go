@@ -20,6 +20,7 @@ type flags struct {
 	env         env
 	dataDir     string
 	databaseURL string
+	store       store.Options
 }
 
 func newFlags(e env, name string) *flags {
@@ -102,7 +103,7 @@ func (f *flags) open(ctx context.Context, start func(context.Context, postgres.O
 			return nil, err
 		}
 	}
-	s, err := store.Open(ctx, url, store.Options{})
+	s, err := store.Open(ctx, url, f.store)
 	if err != nil {
 		db.close()
 		return nil, fmt.Errorf("cannot use the database: %w", err)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"skillgraph/internal/demo"
 	"skillgraph/internal/errs"
@@ -31,7 +32,7 @@ func loadDemo(ctx context.Context, e env, args []string) error {
 		switch {
 		case err == nil:
 		case errors.Is(err, os.ErrNotExist) || errs.CodeOf(err) == errs.Unauthenticated:
-			made, err := demo.Load(ctx, s)
+			made, err := demo.Load(ctx, s, time.Now())
 			if err != nil {
 				return err
 			}

@@ -12,8 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"skillgraph/internal/jobs"
 	"skillgraph/internal/postgres"
 	"skillgraph/internal/server"
+	"skillgraph/internal/store"
 )
 
 const drainTime = 20 * time.Second
@@ -23,6 +25,7 @@ type serveConfig struct {
 	addr, baseURL, metricsAddr, logFormat, logLevel string
 	migrate                                         bool
 	corsOrigins                                     list
+	telemetry                                       telemetryFlags
 }
 
 func serve(ctx context.Context, e env, args []string) error {
@@ -34,10 +37,14 @@ func serve(ctx context.Context, e env, args []string) error {
 	cfg.StringVar(&cfg.logLevel, "log-level", "info", "debug, info, warn or error")
 	cfg.BoolVar(&cfg.migrate, "migrate", true, "bring the database up to date before serving")
 	cfg.Var(&cfg.corsOrigins, "cors-origins", "origins whose pages may use the API, with commas between them; * is all (default: none)")
+	cfg.telemetry.register(cfg.flags)
 	if _, err := cfg.read(args); err != nil {
 		return err
 	}
 	if err := setLogger(cfg); err != nil {
+		return err
+	}
+	if err := cfg.telemetry.validate(); err != nil {
 		return err
 	}
 	// The ports first: when one is taken, nothing else has been touched.
@@ -53,6 +60,11 @@ func serve(ctx context.Context, e env, args []string) error {
 		}
 		defer metrics.Close()
 	}
+	alerts, err := cfg.telemetry.alerts(cfg.base(listener.Addr()))
+	if err != nil {
+		return err
+	}
+	cfg.store = store.Options{Retention: time.Duration(cfg.telemetry.retention), DropPromptText: cfg.telemetry.promptText == "drop"}
 	db, err := cfg.open(ctx, postgres.Start)
 	if err != nil {
 		return err
@@ -61,11 +73,35 @@ func serve(ctx context.Context, e env, args []string) error {
 	if err := cfg.prepare(ctx, db); err != nil {
 		return err
 	}
-	srv, err := server.New(server.Config{Store: db.Store, CORSOrigins: cfg.corsOrigins, MetricsElsewhere: cfg.metricsAddr != ""})
+	srv, err := server.New(server.Config{Store: db.Store, Alerts: alerts, CORSOrigins: cfg.corsOrigins, MetricsElsewhere: cfg.metricsAddr != ""})
 	if err != nil {
 		return err
 	}
+	stopJobs, err := cfg.startJobs(ctx, db, alerts)
+	if err != nil {
+		return err
+	}
+	defer stopJobs()
 	return cfg.run(ctx, listener, metrics, srv, db)
+}
+
+// startJobs works on the queue, unless the database may not be up to date.
+func (cfg serveConfig) startJobs(ctx context.Context, db *database, alerts *jobs.Alerts) (stop func(), err error) {
+	if err := db.Ready(ctx); err != nil {
+		slog.WarnContext(ctx, "no jobs are worked on", "error", err)
+		return func() {}, nil
+	}
+	running, err := jobs.Start(context.WithoutCancel(ctx), jobs.Config{Store: db.Store, Alerts: alerts, AlertInterval: cfg.telemetry.alertInterval})
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+		defer cancel()
+		if err := running.Stop(drain); err != nil {
+			slog.WarnContext(ctx, "some jobs did not finish; they will be done again", "error", err)
+		}
+	}, nil
 }
 
 func listen(ctx context.Context, flag, addr string) (net.Listener, error) {
@@ -147,6 +183,14 @@ func newHTTP(h http.Handler) *http.Server {
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(slog.Default().Handler(), slog.LevelWarn),
 	}
+}
+
+// base is how clients reach the server.
+func (cfg serveConfig) base(addr net.Addr) string {
+	if cfg.baseURL == "" {
+		return "http://" + addr.String()
+	}
+	return strings.TrimSuffix(cfg.baseURL, "/")
 }
 
 // greet tells a person where to go next.

@@ -30,12 +30,17 @@ func NewExecutableSchema(cfg Config) graphql.ExecutableSchema {
 type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 
 type ResolverRoot interface {
+	Alert() AlertResolver
 	ApiKey() ApiKeyResolver
 	EvalSuite() EvalSuiteResolver
 	Event() EventResolver
+	Incident() IncidentResolver
 	Mutation() MutationResolver
+	Notification() NotificationResolver
 	Organization() OrganizationResolver
 	Query() QueryResolver
+	Skill() SkillResolver
+	SkillConfusion() SkillConfusionResolver
 	SuiteRevision() SuiteRevisionResolver
 	Viewer() ViewerResolver
 }
@@ -46,6 +51,38 @@ type DirectiveRoot struct {
 type ComplexityRoot struct {
 	AddMemberPayload struct {
 		User func(childComplexity int) int
+	}
+
+	Alert struct {
+		Channel        func(childComplexity int) int
+		Config         func(childComplexity int) int
+		CreatedAt      func(childComplexity int) int
+		CreatedBy      func(childComplexity int) int
+		DisabledReason func(childComplexity int) int
+		Enabled        func(childComplexity int) int
+		ID             func(childComplexity int) int
+		Incidents      func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		MutedUntil     func(childComplexity int) int
+		Notifications  func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		SigningSecret  func(childComplexity int) int
+		Skill          func(childComplexity int) int
+		SkillID        func(childComplexity int) int
+		State          func(childComplexity int) int
+		Threshold      func(childComplexity int) int
+		Type           func(childComplexity int) int
+		UpdatedAt      func(childComplexity int) int
+	}
+
+	AlertConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	AlertEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	ApiKey struct {
@@ -94,6 +131,10 @@ type ComplexityRoot struct {
 		User func(childComplexity int) int
 	}
 
+	CreateAlertPayload struct {
+		Alert func(childComplexity int) int
+	}
+
 	CreateApiKeyPayload struct {
 		APIKey func(childComplexity int) int
 		Key    func(childComplexity int) int
@@ -103,8 +144,38 @@ type ComplexityRoot struct {
 		Suite func(childComplexity int) int
 	}
 
+	DailyStat struct {
+		AvgConfidence     func(childComplexity int) int
+		Date              func(childComplexity int) int
+		Graded            func(childComplexity int) int
+		PassRate          func(childComplexity int) int
+		Passed            func(childComplexity int) int
+		Sessions          func(childComplexity int) int
+		TriggerRate       func(childComplexity int) int
+		TriggeredSessions func(childComplexity int) int
+	}
+
+	DeleteAlertPayload struct {
+		DeletedID func(childComplexity int) int
+	}
+
 	DeleteSuitePayload struct {
 		DeletedID func(childComplexity int) int
+	}
+
+	DryRunDay struct {
+		Date  func(childComplexity int) int
+		Skill func(childComplexity int) int
+		Value func(childComplexity int) int
+	}
+
+	EraseSessionPayload struct {
+		Erased func(childComplexity int) int
+	}
+
+	EraseUserPayload struct {
+		Erased func(childComplexity int) int
+		User   func(childComplexity int) int
 	}
 
 	EvalSuite struct {
@@ -173,6 +244,27 @@ type ComplexityRoot struct {
 		Trim          func(childComplexity int) int
 	}
 
+	Incident struct {
+		Alert      func(childComplexity int) int
+		ID         func(childComplexity int) int
+		OpenedAt   func(childComplexity int) int
+		ResolvedAt func(childComplexity int) int
+		Skill      func(childComplexity int) int
+		Value      func(childComplexity int) int
+	}
+
+	IncidentConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	IncidentEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	JsonSchemaCase struct {
 		CaseKind func(childComplexity int) int
 		ID       func(childComplexity int) int
@@ -195,13 +287,58 @@ type ComplexityRoot struct {
 		ArchiveSuite     func(childComplexity int, id ids.ID) int
 		ChangeMemberRole func(childComplexity int, userID ids.ID, role models.Role) int
 		CreateAPIKey     func(childComplexity int, input models.CreateAPIKeyInput) int
+		CreateAlert      func(childComplexity int, input models.CreateAlertInput) int
 		CreateSuite      func(childComplexity int, input models.CreateSuiteInput) int
+		DeleteAlert      func(childComplexity int, id ids.ID) int
 		DeleteSuite      func(childComplexity int, id ids.ID) int
+		EraseSession     func(childComplexity int, sessionID string) int
+		EraseUser        func(childComplexity int, userID ids.ID) int
+		PushTelemetry    func(childComplexity int, input models.PushTelemetryInput) int
 		RemoveMember     func(childComplexity int, userID ids.ID) int
 		RestoreSuite     func(childComplexity int, id ids.ID) int
 		RevokeAPIKey     func(childComplexity int, id ids.ID) int
+		TestAlert        func(childComplexity int, id ids.ID) int
 		UpdateAPIKey     func(childComplexity int, id ids.ID, input models.UpdateAPIKeyInput) int
+		UpdateAlert      func(childComplexity int, id ids.ID, input models.UpdateAlertInput) int
 		UpdateSuite      func(childComplexity int, id ids.ID, input models.UpdateSuiteInput, ifRevision []int) int
+	}
+
+	NewPush struct {
+		Accepted   func(childComplexity int) int
+		Duplicates func(childComplexity int) int
+		Ignored    func(childComplexity int) int
+		IsNew      func(childComplexity int) int
+		PushID     func(childComplexity int) int
+		Status     func(childComplexity int) int
+	}
+
+	Notification struct {
+		Attempts    func(childComplexity int) int
+		CreatedAt   func(childComplexity int) int
+		DeliveredAt func(childComplexity int) int
+		ID          func(childComplexity int) int
+		Incident    func(childComplexity int) int
+		Kind        func(childComplexity int) int
+		State       func(childComplexity int) int
+	}
+
+	NotificationAttempt struct {
+		At      func(childComplexity int) int
+		Message func(childComplexity int) int
+		Number  func(childComplexity int) int
+		Status  func(childComplexity int) int
+	}
+
+	NotificationConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	NotificationEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	Organization struct {
@@ -223,22 +360,107 @@ type ComplexityRoot struct {
 		Total           func(childComplexity int) int
 	}
 
+	PushCounts struct {
+		ExecutionFacts     func(childComplexity int) int
+		GradingResults     func(childComplexity int) int
+		ImprovementSignals func(childComplexity int) int
+		Prompts            func(childComplexity int) int
+		Sessions           func(childComplexity int) int
+		SkillInvocations   func(childComplexity int) int
+	}
+
 	Query struct {
+		Alert        func(childComplexity int, id ids.ID) int
+		AlertDryRun  func(childComplexity int, input models.DryRunInput) int
+		Alerts       func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		Events       func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.EventFilter) int
 		Node         func(childComplexity int, id ids.ID) int
 		Nodes        func(childComplexity int, ids []ids.ID) int
 		Organization func(childComplexity int) int
+		Skill        func(childComplexity int, id *ids.ID, name *string, idOrName *string) int
+		Skills       func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SkillFilter, orderBy *models.SkillOrder) int
 		Suite        func(childComplexity int, id ids.ID) int
 		Suites       func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SuiteFilter, orderBy *models.SuiteOrder) int
 		Viewer       func(childComplexity int) int
+	}
+
+	Rate struct {
+		Count func(childComplexity int) int
+		High  func(childComplexity int) int
+		Low   func(childComplexity int) int
+		Value func(childComplexity int) int
 	}
 
 	RemoveMemberPayload struct {
 		User func(childComplexity int) int
 	}
 
+	RepeatedPush struct {
+		Accepted   func(childComplexity int) int
+		Duplicate  func(childComplexity int) int
+		Duplicates func(childComplexity int) int
+		Ignored    func(childComplexity int) int
+		IsNew      func(childComplexity int) int
+		PushID     func(childComplexity int) int
+		Status     func(childComplexity int) int
+	}
+
 	RevokeApiKeyPayload struct {
 		APIKey func(childComplexity int) int
+	}
+
+	Skill struct {
+		Alerts             func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		AvgConfidence      func(childComplexity int) int
+		Breakdown          func(childComplexity int, by models.Dimension) int
+		ConfidenceCoverage func(childComplexity int) int
+		ConfusedWith       func(childComplexity int, first *int) int
+		CreatedAt          func(childComplexity int) int
+		DailyStats         func(childComplexity int, since *models.Date, until *models.Date) int
+		FirstSeenAt        func(childComplexity int) int
+		GradedSessions     func(childComplexity int) int
+		HasEvidence        func(childComplexity int) int
+		ID                 func(childComplexity int) int
+		Incidents          func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		LastSeenAt         func(childComplexity int) int
+		Name               func(childComplexity int) int
+		PassRate           func(childComplexity int) int
+		Rates              func(childComplexity int) int
+		Status             func(childComplexity int) int
+		TriggerRate        func(childComplexity int) int
+		UniqueSessions     func(childComplexity int) int
+	}
+
+	SkillBreakdown struct {
+		AvgConfidence func(childComplexity int) int
+		PassRate      func(childComplexity int) int
+		Sessions      func(childComplexity int) int
+		TriggerRate   func(childComplexity int) int
+		Value         func(childComplexity int) int
+	}
+
+	SkillConfusion struct {
+		Sessions func(childComplexity int) int
+		Skill    func(childComplexity int) int
+	}
+
+	SkillConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	SkillEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	SkillRates struct {
+		AvgConfidence      func(childComplexity int) int
+		ConfidenceCoverage func(childComplexity int) int
+		PassRate           func(childComplexity int) int
+		TriggerRate        func(childComplexity int) int
 	}
 
 	SuiteRevision struct {
@@ -281,6 +503,12 @@ type ComplexityRoot struct {
 		VerifierRef    func(childComplexity int) int
 	}
 
+	TestAlertPayload struct {
+		Delivered func(childComplexity int) int
+		Message   func(childComplexity int) int
+		Status    func(childComplexity int) int
+	}
+
 	TriggerQueryCase struct {
 		CaseKind       func(childComplexity int) int
 		Expectation    func(childComplexity int) int
@@ -288,6 +516,10 @@ type ComplexityRoot struct {
 		InvocationType func(childComplexity int) int
 		Name           func(childComplexity int) int
 		Query          func(childComplexity int) int
+	}
+
+	UpdateAlertPayload struct {
+		Alert func(childComplexity int) int
 	}
 
 	UpdateApiKeyPayload struct {
@@ -331,6 +563,13 @@ type ComplexityRoot struct {
 
 // region    ************************** generated!.gotpl **************************
 
+type AlertResolver interface {
+	Skill(ctx context.Context, obj *models.Alert) (*models.Skill, error)
+
+	Incidents(ctx context.Context, obj *models.Alert, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Incident], error)
+	Notifications(ctx context.Context, obj *models.Alert, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Notification], error)
+	CreatedBy(ctx context.Context, obj *models.Alert) (*models.User, error)
+}
 type ApiKeyResolver interface {
 	User(ctx context.Context, obj *models.APIKey) (*models.User, error)
 }
@@ -345,7 +584,18 @@ type EventResolver interface {
 	Object(ctx context.Context, obj *models.Event) (models.Node, error)
 	Actor(ctx context.Context, obj *models.Event) (*models.User, error)
 }
+type IncidentResolver interface {
+	Alert(ctx context.Context, obj *models.Incident) (*models.Alert, error)
+	Skill(ctx context.Context, obj *models.Incident) (*models.Skill, error)
+}
 type MutationResolver interface {
+	PushTelemetry(ctx context.Context, input models.PushTelemetryInput) (models.PushReceipt, error)
+	CreateAlert(ctx context.Context, input models.CreateAlertInput) (*models.CreateAlertPayload, error)
+	UpdateAlert(ctx context.Context, id ids.ID, input models.UpdateAlertInput) (*models.UpdateAlertPayload, error)
+	DeleteAlert(ctx context.Context, id ids.ID) (*models.DeleteAlertPayload, error)
+	TestAlert(ctx context.Context, id ids.ID) (*models.TestAlertPayload, error)
+	EraseSession(ctx context.Context, sessionID string) (*models.EraseSessionPayload, error)
+	EraseUser(ctx context.Context, userID ids.ID) (*models.EraseUserPayload, error)
 	CreateSuite(ctx context.Context, input models.CreateSuiteInput) (*models.CreateSuitePayload, error)
 	UpdateSuite(ctx context.Context, id ids.ID, input models.UpdateSuiteInput, ifRevision []int) (*models.UpdateSuitePayload, error)
 	ArchiveSuite(ctx context.Context, id ids.ID) (*models.ArchiveSuitePayload, error)
@@ -358,6 +608,11 @@ type MutationResolver interface {
 	ChangeMemberRole(ctx context.Context, userID ids.ID, role models.Role) (*models.ChangeMemberRolePayload, error)
 	RemoveMember(ctx context.Context, userID ids.ID) (*models.RemoveMemberPayload, error)
 }
+type NotificationResolver interface {
+	Incident(ctx context.Context, obj *models.Notification) (*models.Incident, error)
+
+	Attempts(ctx context.Context, obj *models.Notification) ([]*models.NotificationAttempt, error)
+}
 type OrganizationResolver interface {
 	Members(ctx context.Context, obj *models.Organization, first *int, after *string, page *int, perPage *int) (*models.Connection[models.User], error)
 	APIKeys(ctx context.Context, obj *models.Organization, first *int, after *string, page *int, perPage *int) (*models.Connection[models.APIKey], error)
@@ -368,8 +623,28 @@ type QueryResolver interface {
 	Node(ctx context.Context, id ids.ID) (models.Node, error)
 	Nodes(ctx context.Context, ids []ids.ID) ([]models.Node, error)
 	Events(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.EventFilter) (*models.Connection[models.Event], error)
+	Skill(ctx context.Context, id *ids.ID, name *string, idOrName *string) (*models.Skill, error)
+	Skills(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.SkillFilter, orderBy *models.SkillOrder) (*models.Connection[models.Skill], error)
+	Alert(ctx context.Context, id ids.ID) (*models.Alert, error)
+	Alerts(ctx context.Context, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Alert], error)
+	AlertDryRun(ctx context.Context, input models.DryRunInput) ([]*models.DryRunDay, error)
 	Suite(ctx context.Context, id ids.ID) (*models.EvalSuite, error)
 	Suites(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.SuiteFilter, orderBy *models.SuiteOrder) (*models.Connection[models.EvalSuite], error)
+}
+type SkillResolver interface {
+	TriggerRate(ctx context.Context, obj *models.Skill) (*float64, error)
+	AvgConfidence(ctx context.Context, obj *models.Skill) (*float64, error)
+	ConfidenceCoverage(ctx context.Context, obj *models.Skill) (*float64, error)
+
+	Rates(ctx context.Context, obj *models.Skill) (*models.SkillRates, error)
+	DailyStats(ctx context.Context, obj *models.Skill, since *models.Date, until *models.Date) ([]*models.DailyStat, error)
+	Breakdown(ctx context.Context, obj *models.Skill, by models.Dimension) ([]*models.SkillBreakdown, error)
+	ConfusedWith(ctx context.Context, obj *models.Skill, first *int) ([]*models.SkillConfusion, error)
+	Alerts(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Alert], error)
+	Incidents(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Incident], error)
+}
+type SkillConfusionResolver interface {
+	Skill(ctx context.Context, obj *models.SkillConfusion) (*models.Skill, error)
 }
 type SuiteRevisionResolver interface {
 	Suite(ctx context.Context, obj *models.SuiteRevision) (*models.EvalSuite, error)
@@ -410,6 +685,157 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AddMemberPayload.User(childComplexity), true
+
+	case "Alert.channel":
+		if e.ComplexityRoot.Alert.Channel == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.Channel(childComplexity), true
+	case "Alert.config":
+		if e.ComplexityRoot.Alert.Config == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.Config(childComplexity), true
+	case "Alert.createdAt":
+		if e.ComplexityRoot.Alert.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.CreatedAt(childComplexity), true
+	case "Alert.createdBy":
+		if e.ComplexityRoot.Alert.CreatedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.CreatedBy(childComplexity), true
+	case "Alert.disabledReason":
+		if e.ComplexityRoot.Alert.DisabledReason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.DisabledReason(childComplexity), true
+	case "Alert.enabled":
+		if e.ComplexityRoot.Alert.Enabled == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.Enabled(childComplexity), true
+	case "Alert.id":
+		if e.ComplexityRoot.Alert.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.ID(childComplexity), true
+	case "Alert.incidents":
+		if e.ComplexityRoot.Alert.Incidents == nil {
+			break
+		}
+
+		args, err := ec.field_Alert_incidents_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Alert.Incidents(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "Alert.mutedUntil":
+		if e.ComplexityRoot.Alert.MutedUntil == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.MutedUntil(childComplexity), true
+	case "Alert.notifications":
+		if e.ComplexityRoot.Alert.Notifications == nil {
+			break
+		}
+
+		args, err := ec.field_Alert_notifications_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Alert.Notifications(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "Alert.signingSecret":
+		if e.ComplexityRoot.Alert.SigningSecret == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.SigningSecret(childComplexity), true
+	case "Alert.skill":
+		if e.ComplexityRoot.Alert.Skill == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.Skill(childComplexity), true
+	case "Alert.skillId":
+		if e.ComplexityRoot.Alert.SkillID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.SkillID(childComplexity), true
+	case "Alert.state":
+		if e.ComplexityRoot.Alert.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.State(childComplexity), true
+	case "Alert.threshold":
+		if e.ComplexityRoot.Alert.Threshold == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.Threshold(childComplexity), true
+	case "Alert.type":
+		if e.ComplexityRoot.Alert.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.Type(childComplexity), true
+	case "Alert.updatedAt":
+		if e.ComplexityRoot.Alert.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Alert.UpdatedAt(childComplexity), true
+
+	case "AlertConnection.edges":
+		if e.ComplexityRoot.AlertConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AlertConnection.Edges(childComplexity), true
+	case "AlertConnection.nodes":
+		if e.ComplexityRoot.AlertConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AlertConnection.Nodes(childComplexity), true
+	case "AlertConnection.pageInfo":
+		if e.ComplexityRoot.AlertConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AlertConnection.PageInfo(childComplexity), true
+	case "AlertConnection.totalCount":
+		if e.ComplexityRoot.AlertConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AlertConnection.TotalCount(childComplexity), true
+
+	case "AlertEdge.cursor":
+		if e.ComplexityRoot.AlertEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AlertEdge.Cursor(childComplexity), true
+	case "AlertEdge.node":
+		if e.ComplexityRoot.AlertEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AlertEdge.Node(childComplexity), true
 
 	case "ApiKey.createdAt":
 		if e.ComplexityRoot.ApiKey.CreatedAt == nil {
@@ -568,6 +994,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ChangeMemberRolePayload.User(childComplexity), true
 
+	case "CreateAlertPayload.alert":
+		if e.ComplexityRoot.CreateAlertPayload.Alert == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateAlertPayload.Alert(childComplexity), true
+
 	case "CreateApiKeyPayload.apiKey":
 		if e.ComplexityRoot.CreateApiKeyPayload.APIKey == nil {
 			break
@@ -588,12 +1021,107 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CreateSuitePayload.Suite(childComplexity), true
 
+	case "DailyStat.avgConfidence":
+		if e.ComplexityRoot.DailyStat.AvgConfidence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DailyStat.AvgConfidence(childComplexity), true
+	case "DailyStat.date":
+		if e.ComplexityRoot.DailyStat.Date == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DailyStat.Date(childComplexity), true
+	case "DailyStat.graded":
+		if e.ComplexityRoot.DailyStat.Graded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DailyStat.Graded(childComplexity), true
+	case "DailyStat.passRate":
+		if e.ComplexityRoot.DailyStat.PassRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DailyStat.PassRate(childComplexity), true
+	case "DailyStat.passed":
+		if e.ComplexityRoot.DailyStat.Passed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DailyStat.Passed(childComplexity), true
+	case "DailyStat.sessions":
+		if e.ComplexityRoot.DailyStat.Sessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DailyStat.Sessions(childComplexity), true
+	case "DailyStat.triggerRate":
+		if e.ComplexityRoot.DailyStat.TriggerRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DailyStat.TriggerRate(childComplexity), true
+	case "DailyStat.triggeredSessions":
+		if e.ComplexityRoot.DailyStat.TriggeredSessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DailyStat.TriggeredSessions(childComplexity), true
+
+	case "DeleteAlertPayload.deletedId":
+		if e.ComplexityRoot.DeleteAlertPayload.DeletedID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteAlertPayload.DeletedID(childComplexity), true
+
 	case "DeleteSuitePayload.deletedId":
 		if e.ComplexityRoot.DeleteSuitePayload.DeletedID == nil {
 			break
 		}
 
 		return e.ComplexityRoot.DeleteSuitePayload.DeletedID(childComplexity), true
+
+	case "DryRunDay.date":
+		if e.ComplexityRoot.DryRunDay.Date == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DryRunDay.Date(childComplexity), true
+	case "DryRunDay.skill":
+		if e.ComplexityRoot.DryRunDay.Skill == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DryRunDay.Skill(childComplexity), true
+	case "DryRunDay.value":
+		if e.ComplexityRoot.DryRunDay.Value == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DryRunDay.Value(childComplexity), true
+
+	case "EraseSessionPayload.erased":
+		if e.ComplexityRoot.EraseSessionPayload.Erased == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EraseSessionPayload.Erased(childComplexity), true
+
+	case "EraseUserPayload.erased":
+		if e.ComplexityRoot.EraseUserPayload.Erased == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EraseUserPayload.Erased(childComplexity), true
+	case "EraseUserPayload.user":
+		if e.ComplexityRoot.EraseUserPayload.User == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EraseUserPayload.User(childComplexity), true
 
 	case "EvalSuite.archivedAt":
 		if e.ComplexityRoot.EvalSuite.ArchivedAt == nil {
@@ -877,6 +1405,81 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ExactMatchCase.Trim(childComplexity), true
 
+	case "Incident.alert":
+		if e.ComplexityRoot.Incident.Alert == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Incident.Alert(childComplexity), true
+	case "Incident.id":
+		if e.ComplexityRoot.Incident.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Incident.ID(childComplexity), true
+	case "Incident.openedAt":
+		if e.ComplexityRoot.Incident.OpenedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Incident.OpenedAt(childComplexity), true
+	case "Incident.resolvedAt":
+		if e.ComplexityRoot.Incident.ResolvedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Incident.ResolvedAt(childComplexity), true
+	case "Incident.skill":
+		if e.ComplexityRoot.Incident.Skill == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Incident.Skill(childComplexity), true
+	case "Incident.value":
+		if e.ComplexityRoot.Incident.Value == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Incident.Value(childComplexity), true
+
+	case "IncidentConnection.edges":
+		if e.ComplexityRoot.IncidentConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IncidentConnection.Edges(childComplexity), true
+	case "IncidentConnection.nodes":
+		if e.ComplexityRoot.IncidentConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IncidentConnection.Nodes(childComplexity), true
+	case "IncidentConnection.pageInfo":
+		if e.ComplexityRoot.IncidentConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IncidentConnection.PageInfo(childComplexity), true
+	case "IncidentConnection.totalCount":
+		if e.ComplexityRoot.IncidentConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IncidentConnection.TotalCount(childComplexity), true
+
+	case "IncidentEdge.cursor":
+		if e.ComplexityRoot.IncidentEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IncidentEdge.Cursor(childComplexity), true
+	case "IncidentEdge.node":
+		if e.ComplexityRoot.IncidentEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IncidentEdge.Node(childComplexity), true
+
 	case "JsonSchemaCase.caseKind":
 		if e.ComplexityRoot.JsonSchemaCase.CaseKind == nil {
 			break
@@ -989,6 +1592,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateAPIKey(childComplexity, args["input"].(models.CreateAPIKeyInput)), true
+	case "Mutation.createAlert":
+		if e.ComplexityRoot.Mutation.CreateAlert == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createAlert_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateAlert(childComplexity, args["input"].(models.CreateAlertInput)), true
 	case "Mutation.createSuite":
 		if e.ComplexityRoot.Mutation.CreateSuite == nil {
 			break
@@ -1000,6 +1614,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateSuite(childComplexity, args["input"].(models.CreateSuiteInput)), true
+	case "Mutation.deleteAlert":
+		if e.ComplexityRoot.Mutation.DeleteAlert == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteAlert_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteAlert(childComplexity, args["id"].(ids.ID)), true
 	case "Mutation.deleteSuite":
 		if e.ComplexityRoot.Mutation.DeleteSuite == nil {
 			break
@@ -1011,6 +1636,39 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteSuite(childComplexity, args["id"].(ids.ID)), true
+	case "Mutation.eraseSession":
+		if e.ComplexityRoot.Mutation.EraseSession == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_eraseSession_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.EraseSession(childComplexity, args["sessionId"].(string)), true
+	case "Mutation.eraseUser":
+		if e.ComplexityRoot.Mutation.EraseUser == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_eraseUser_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.EraseUser(childComplexity, args["userId"].(ids.ID)), true
+	case "Mutation.pushTelemetry":
+		if e.ComplexityRoot.Mutation.PushTelemetry == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_pushTelemetry_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.PushTelemetry(childComplexity, args["input"].(models.PushTelemetryInput)), true
 	case "Mutation.removeMember":
 		if e.ComplexityRoot.Mutation.RemoveMember == nil {
 			break
@@ -1044,6 +1702,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RevokeAPIKey(childComplexity, args["id"].(ids.ID)), true
+	case "Mutation.testAlert":
+		if e.ComplexityRoot.Mutation.TestAlert == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_testAlert_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.TestAlert(childComplexity, args["id"].(ids.ID)), true
 	case "Mutation.updateApiKey":
 		if e.ComplexityRoot.Mutation.UpdateAPIKey == nil {
 			break
@@ -1055,6 +1724,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateAPIKey(childComplexity, args["id"].(ids.ID), args["input"].(models.UpdateAPIKeyInput)), true
+	case "Mutation.updateAlert":
+		if e.ComplexityRoot.Mutation.UpdateAlert == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateAlert_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateAlert(childComplexity, args["id"].(ids.ID), args["input"].(models.UpdateAlertInput)), true
 	case "Mutation.updateSuite":
 		if e.ComplexityRoot.Mutation.UpdateSuite == nil {
 			break
@@ -1066,6 +1746,149 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateSuite(childComplexity, args["id"].(ids.ID), args["input"].(models.UpdateSuiteInput), args["ifRevision"].([]int)), true
+
+	case "NewPush.accepted":
+		if e.ComplexityRoot.NewPush.Accepted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NewPush.Accepted(childComplexity), true
+	case "NewPush.duplicates":
+		if e.ComplexityRoot.NewPush.Duplicates == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NewPush.Duplicates(childComplexity), true
+	case "NewPush.ignored":
+		if e.ComplexityRoot.NewPush.Ignored == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NewPush.Ignored(childComplexity), true
+	case "NewPush.isNew":
+		if e.ComplexityRoot.NewPush.IsNew == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NewPush.IsNew(childComplexity), true
+	case "NewPush.pushId":
+		if e.ComplexityRoot.NewPush.PushID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NewPush.PushID(childComplexity), true
+	case "NewPush.status":
+		if e.ComplexityRoot.NewPush.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NewPush.Status(childComplexity), true
+
+	case "Notification.attempts":
+		if e.ComplexityRoot.Notification.Attempts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Notification.Attempts(childComplexity), true
+	case "Notification.createdAt":
+		if e.ComplexityRoot.Notification.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Notification.CreatedAt(childComplexity), true
+	case "Notification.deliveredAt":
+		if e.ComplexityRoot.Notification.DeliveredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Notification.DeliveredAt(childComplexity), true
+	case "Notification.id":
+		if e.ComplexityRoot.Notification.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Notification.ID(childComplexity), true
+	case "Notification.incident":
+		if e.ComplexityRoot.Notification.Incident == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Notification.Incident(childComplexity), true
+	case "Notification.kind":
+		if e.ComplexityRoot.Notification.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Notification.Kind(childComplexity), true
+	case "Notification.state":
+		if e.ComplexityRoot.Notification.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Notification.State(childComplexity), true
+
+	case "NotificationAttempt.at":
+		if e.ComplexityRoot.NotificationAttempt.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NotificationAttempt.At(childComplexity), true
+	case "NotificationAttempt.message":
+		if e.ComplexityRoot.NotificationAttempt.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NotificationAttempt.Message(childComplexity), true
+	case "NotificationAttempt.number":
+		if e.ComplexityRoot.NotificationAttempt.Number == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NotificationAttempt.Number(childComplexity), true
+	case "NotificationAttempt.status":
+		if e.ComplexityRoot.NotificationAttempt.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NotificationAttempt.Status(childComplexity), true
+
+	case "NotificationConnection.edges":
+		if e.ComplexityRoot.NotificationConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NotificationConnection.Edges(childComplexity), true
+	case "NotificationConnection.nodes":
+		if e.ComplexityRoot.NotificationConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NotificationConnection.Nodes(childComplexity), true
+	case "NotificationConnection.pageInfo":
+		if e.ComplexityRoot.NotificationConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NotificationConnection.PageInfo(childComplexity), true
+	case "NotificationConnection.totalCount":
+		if e.ComplexityRoot.NotificationConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NotificationConnection.TotalCount(childComplexity), true
+
+	case "NotificationEdge.cursor":
+		if e.ComplexityRoot.NotificationEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NotificationEdge.Cursor(childComplexity), true
+	case "NotificationEdge.node":
+		if e.ComplexityRoot.NotificationEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NotificationEdge.Node(childComplexity), true
 
 	case "Organization.apiKeys":
 		if e.ComplexityRoot.Organization.APIKeys == nil {
@@ -1157,6 +1980,76 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PageInfo.Total(childComplexity), true
 
+	case "PushCounts.executionFacts":
+		if e.ComplexityRoot.PushCounts.ExecutionFacts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PushCounts.ExecutionFacts(childComplexity), true
+	case "PushCounts.gradingResults":
+		if e.ComplexityRoot.PushCounts.GradingResults == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PushCounts.GradingResults(childComplexity), true
+	case "PushCounts.improvementSignals":
+		if e.ComplexityRoot.PushCounts.ImprovementSignals == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PushCounts.ImprovementSignals(childComplexity), true
+	case "PushCounts.prompts":
+		if e.ComplexityRoot.PushCounts.Prompts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PushCounts.Prompts(childComplexity), true
+	case "PushCounts.sessions":
+		if e.ComplexityRoot.PushCounts.Sessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PushCounts.Sessions(childComplexity), true
+	case "PushCounts.skillInvocations":
+		if e.ComplexityRoot.PushCounts.SkillInvocations == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PushCounts.SkillInvocations(childComplexity), true
+
+	case "Query.alert":
+		if e.ComplexityRoot.Query.Alert == nil {
+			break
+		}
+
+		args, err := ec.field_Query_alert_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Alert(childComplexity, args["id"].(ids.ID)), true
+	case "Query.alertDryRun":
+		if e.ComplexityRoot.Query.AlertDryRun == nil {
+			break
+		}
+
+		args, err := ec.field_Query_alertDryRun_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.AlertDryRun(childComplexity, args["input"].(models.DryRunInput)), true
+	case "Query.alerts":
+		if e.ComplexityRoot.Query.Alerts == nil {
+			break
+		}
+
+		args, err := ec.field_Query_alerts_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Alerts(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
 	case "Query.events":
 		if e.ComplexityRoot.Query.Events == nil {
 			break
@@ -1197,6 +2090,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Organization(childComplexity), true
+	case "Query.skill":
+		if e.ComplexityRoot.Query.Skill == nil {
+			break
+		}
+
+		args, err := ec.field_Query_skill_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Skill(childComplexity, args["id"].(*ids.ID), args["name"].(*string), args["idOrName"].(*string)), true
+	case "Query.skills":
+		if e.ComplexityRoot.Query.Skills == nil {
+			break
+		}
+
+		args, err := ec.field_Query_skills_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Skills(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.SkillFilter), args["orderBy"].(*models.SkillOrder)), true
 	case "Query.suite":
 		if e.ComplexityRoot.Query.Suite == nil {
 			break
@@ -1226,6 +2141,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Query.Viewer(childComplexity), true
 
+	case "Rate.count":
+		if e.ComplexityRoot.Rate.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Rate.Count(childComplexity), true
+	case "Rate.high":
+		if e.ComplexityRoot.Rate.High == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Rate.High(childComplexity), true
+	case "Rate.low":
+		if e.ComplexityRoot.Rate.Low == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Rate.Low(childComplexity), true
+	case "Rate.value":
+		if e.ComplexityRoot.Rate.Value == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Rate.Value(childComplexity), true
+
 	case "RemoveMemberPayload.user":
 		if e.ComplexityRoot.RemoveMemberPayload.User == nil {
 			break
@@ -1233,12 +2173,302 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RemoveMemberPayload.User(childComplexity), true
 
+	case "RepeatedPush.accepted":
+		if e.ComplexityRoot.RepeatedPush.Accepted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepeatedPush.Accepted(childComplexity), true
+	case "RepeatedPush.duplicate":
+		if e.ComplexityRoot.RepeatedPush.Duplicate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepeatedPush.Duplicate(childComplexity), true
+	case "RepeatedPush.duplicates":
+		if e.ComplexityRoot.RepeatedPush.Duplicates == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepeatedPush.Duplicates(childComplexity), true
+	case "RepeatedPush.ignored":
+		if e.ComplexityRoot.RepeatedPush.Ignored == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepeatedPush.Ignored(childComplexity), true
+	case "RepeatedPush.isNew":
+		if e.ComplexityRoot.RepeatedPush.IsNew == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepeatedPush.IsNew(childComplexity), true
+	case "RepeatedPush.pushId":
+		if e.ComplexityRoot.RepeatedPush.PushID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepeatedPush.PushID(childComplexity), true
+	case "RepeatedPush.status":
+		if e.ComplexityRoot.RepeatedPush.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepeatedPush.Status(childComplexity), true
+
 	case "RevokeApiKeyPayload.apiKey":
 		if e.ComplexityRoot.RevokeApiKeyPayload.APIKey == nil {
 			break
 		}
 
 		return e.ComplexityRoot.RevokeApiKeyPayload.APIKey(childComplexity), true
+
+	case "Skill.alerts":
+		if e.ComplexityRoot.Skill.Alerts == nil {
+			break
+		}
+
+		args, err := ec.field_Skill_alerts_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Skill.Alerts(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "Skill.avgConfidence":
+		if e.ComplexityRoot.Skill.AvgConfidence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.AvgConfidence(childComplexity), true
+	case "Skill.breakdown":
+		if e.ComplexityRoot.Skill.Breakdown == nil {
+			break
+		}
+
+		args, err := ec.field_Skill_breakdown_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Skill.Breakdown(childComplexity, args["by"].(models.Dimension)), true
+	case "Skill.confidenceCoverage":
+		if e.ComplexityRoot.Skill.ConfidenceCoverage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.ConfidenceCoverage(childComplexity), true
+	case "Skill.confusedWith":
+		if e.ComplexityRoot.Skill.ConfusedWith == nil {
+			break
+		}
+
+		args, err := ec.field_Skill_confusedWith_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Skill.ConfusedWith(childComplexity, args["first"].(*int)), true
+	case "Skill.createdAt":
+		if e.ComplexityRoot.Skill.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.CreatedAt(childComplexity), true
+	case "Skill.dailyStats":
+		if e.ComplexityRoot.Skill.DailyStats == nil {
+			break
+		}
+
+		args, err := ec.field_Skill_dailyStats_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Skill.DailyStats(childComplexity, args["since"].(*models.Date), args["until"].(*models.Date)), true
+	case "Skill.firstSeenAt":
+		if e.ComplexityRoot.Skill.FirstSeenAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.FirstSeenAt(childComplexity), true
+	case "Skill.gradedSessions":
+		if e.ComplexityRoot.Skill.GradedSessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.GradedSessions(childComplexity), true
+	case "Skill.hasEvidence":
+		if e.ComplexityRoot.Skill.HasEvidence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.HasEvidence(childComplexity), true
+	case "Skill.id":
+		if e.ComplexityRoot.Skill.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.ID(childComplexity), true
+	case "Skill.incidents":
+		if e.ComplexityRoot.Skill.Incidents == nil {
+			break
+		}
+
+		args, err := ec.field_Skill_incidents_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Skill.Incidents(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "Skill.lastSeenAt":
+		if e.ComplexityRoot.Skill.LastSeenAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.LastSeenAt(childComplexity), true
+	case "Skill.name":
+		if e.ComplexityRoot.Skill.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.Name(childComplexity), true
+	case "Skill.passRate":
+		if e.ComplexityRoot.Skill.PassRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.PassRate(childComplexity), true
+	case "Skill.rates":
+		if e.ComplexityRoot.Skill.Rates == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.Rates(childComplexity), true
+	case "Skill.status":
+		if e.ComplexityRoot.Skill.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.Status(childComplexity), true
+	case "Skill.triggerRate":
+		if e.ComplexityRoot.Skill.TriggerRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.TriggerRate(childComplexity), true
+	case "Skill.uniqueSessions":
+		if e.ComplexityRoot.Skill.UniqueSessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.UniqueSessions(childComplexity), true
+
+	case "SkillBreakdown.avgConfidence":
+		if e.ComplexityRoot.SkillBreakdown.AvgConfidence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillBreakdown.AvgConfidence(childComplexity), true
+	case "SkillBreakdown.passRate":
+		if e.ComplexityRoot.SkillBreakdown.PassRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillBreakdown.PassRate(childComplexity), true
+	case "SkillBreakdown.sessions":
+		if e.ComplexityRoot.SkillBreakdown.Sessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillBreakdown.Sessions(childComplexity), true
+	case "SkillBreakdown.triggerRate":
+		if e.ComplexityRoot.SkillBreakdown.TriggerRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillBreakdown.TriggerRate(childComplexity), true
+	case "SkillBreakdown.value":
+		if e.ComplexityRoot.SkillBreakdown.Value == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillBreakdown.Value(childComplexity), true
+
+	case "SkillConfusion.sessions":
+		if e.ComplexityRoot.SkillConfusion.Sessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillConfusion.Sessions(childComplexity), true
+	case "SkillConfusion.skill":
+		if e.ComplexityRoot.SkillConfusion.Skill == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillConfusion.Skill(childComplexity), true
+
+	case "SkillConnection.edges":
+		if e.ComplexityRoot.SkillConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillConnection.Edges(childComplexity), true
+	case "SkillConnection.nodes":
+		if e.ComplexityRoot.SkillConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillConnection.Nodes(childComplexity), true
+	case "SkillConnection.pageInfo":
+		if e.ComplexityRoot.SkillConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillConnection.PageInfo(childComplexity), true
+	case "SkillConnection.totalCount":
+		if e.ComplexityRoot.SkillConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillConnection.TotalCount(childComplexity), true
+
+	case "SkillEdge.cursor":
+		if e.ComplexityRoot.SkillEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillEdge.Cursor(childComplexity), true
+	case "SkillEdge.node":
+		if e.ComplexityRoot.SkillEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillEdge.Node(childComplexity), true
+
+	case "SkillRates.avgConfidence":
+		if e.ComplexityRoot.SkillRates.AvgConfidence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillRates.AvgConfidence(childComplexity), true
+	case "SkillRates.confidenceCoverage":
+		if e.ComplexityRoot.SkillRates.ConfidenceCoverage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillRates.ConfidenceCoverage(childComplexity), true
+	case "SkillRates.passRate":
+		if e.ComplexityRoot.SkillRates.PassRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillRates.PassRate(childComplexity), true
+	case "SkillRates.triggerRate":
+		if e.ComplexityRoot.SkillRates.TriggerRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillRates.TriggerRate(childComplexity), true
 
 	case "SuiteRevision.caseCount":
 		if e.ComplexityRoot.SuiteRevision.CaseCount == nil {
@@ -1412,6 +2642,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.TaskPackageCase.VerifierRef(childComplexity), true
 
+	case "TestAlertPayload.delivered":
+		if e.ComplexityRoot.TestAlertPayload.Delivered == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TestAlertPayload.Delivered(childComplexity), true
+	case "TestAlertPayload.message":
+		if e.ComplexityRoot.TestAlertPayload.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TestAlertPayload.Message(childComplexity), true
+	case "TestAlertPayload.status":
+		if e.ComplexityRoot.TestAlertPayload.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TestAlertPayload.Status(childComplexity), true
+
 	case "TriggerQueryCase.caseKind":
 		if e.ComplexityRoot.TriggerQueryCase.CaseKind == nil {
 			break
@@ -1448,6 +2697,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.TriggerQueryCase.Query(childComplexity), true
+
+	case "UpdateAlertPayload.alert":
+		if e.ComplexityRoot.UpdateAlertPayload.Alert == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateAlertPayload.Alert(childComplexity), true
 
 	case "UpdateApiKeyPayload.apiKey":
 		if e.ComplexityRoot.UpdateApiKeyPayload.APIKey == nil {
@@ -1572,10 +2828,15 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
 		ec.unmarshalInputAddMemberInput,
+		ec.unmarshalInputCreateAlertInput,
 		ec.unmarshalInputCreateApiKeyInput,
 		ec.unmarshalInputCreateSuiteInput,
+		ec.unmarshalInputDryRunInput,
 		ec.unmarshalInputEventFilter,
+		ec.unmarshalInputPushTelemetryInput,
+		ec.unmarshalInputSkillFilter,
 		ec.unmarshalInputSuiteFilter,
+		ec.unmarshalInputUpdateAlertInput,
 		ec.unmarshalInputUpdateApiKeyInput,
 		ec.unmarshalInputUpdateSuiteInput,
 	)
@@ -1701,6 +2962,9 @@ directive @rest(
 "In a stored operation: show what is inside this object in its place. It must select one field that is shown."
 directive @flat on FIELD
 
+"In a stored operation: leave the key out where the value is null."
+directive @optional on FIELD
+
 "In a stored operation: take the variable from a request header."
 directive @header(
   "The header's name. The entity tags of ` + "`" + `If-Match` + "`" + ` become a list of integers; ` + "`" + `*` + "`" + ` leaves the variable out."
@@ -1709,6 +2973,8 @@ directive @header(
 
 "A time in RFC 3339, shown in UTC with milliseconds: ` + "`" + `2026-11-15T01:02:03.456Z` + "`" + `. Any offset is accepted."
 scalar Time
+"A day in UTC: ` + "`" + `2026-11-15` + "`" + `."
+scalar Date
 "Any JSON value, at most 64 levels deep. It is kept as it was sent."
 scalar JSON
 "A whole number of up to 64 bits: the ids of a code host are larger than ` + "`" + `Int` + "`" + `."
@@ -2315,6 +3581,577 @@ enum SuiteOrder {
   NAME
 }
 
+"How a skill is doing, judged by the pass rate over its last 20 graded sessions."
+enum SkillStatus {
+  "A pass rate of at least 0.7."
+  HEALTHY
+  "A pass rate below 0.7."
+  WARNING
+  "A pass rate below 0.4, or more than 0.1 below what it was when the current version was published."
+  CRITICAL
+  "Fewer than 3 graded sessions."
+  UNKNOWN
+}
+
+"What the figures of a skill can be split by."
+enum Dimension {
+  "The version hash that telemetry brought."
+  VERSION
+  "The agent platform."
+  PLATFORM
+  "The model."
+  MODEL
+}
+
+"The order of a list of skills."
+enum SkillOrder {
+  "Last seen first, then by name; what telemetry never saw comes last."
+  LAST_SEEN
+  "By name, A to Z."
+  NAME
+}
+
+"A share or a mean, with what it was counted from: 2 of 3 is not 67%."
+type Rate {
+  "The share or mean, 0 to 1."
+  value: Float!
+  "How many it was counted from."
+  count: Int!
+  "Lower end of the Wilson interval at 95%."
+  low: Float!
+  "Upper end of the Wilson interval at 95%."
+  high: Float!
+}
+
+"The rates of a skill with their counts and intervals; each null when there is nothing to divide by."
+type SkillRates {
+  "Sessions in which it fired, of those in which it was seen, in the last 30 days."
+  triggerRate: Rate
+  "Triggers that carried a confidence, of all, in the last 30 days."
+  confidenceCoverage: Rate
+  "Mean confidence of the triggers that carried one, in the last 30 days."
+  avgConfidence: Rate
+  "Mean pass rate over the last 20 graded sessions."
+  passRate: Rate
+}
+
+"A skill, from the moment that a session, a registry entry or a source first names it."
+type Skill implements Node {
+  "The skill's id."
+  id: ID!
+  "Its name, unique in the organization."
+  name: String!
+  "How it is doing."
+  status: SkillStatus!
+  "Distinct sessions in which it was seen, over all time."
+  uniqueSessions: Int!
+  "Sessions that were graded for it, over all time."
+  gradedSessions: Int!
+  "Whether a session was ever graded for it."
+  hasEvidence: Boolean!
+  "When it was first seen; null when telemetry never saw it."
+  firstSeenAt: Time
+  "When it was last seen; null when telemetry never saw it."
+  lastSeenAt: Time
+  "Share of the sessions of the last 30 days in which it fired, of those in which it was seen, 0 to 1; null without any."
+  triggerRate: Float
+  "Mean routing confidence of its triggers in the last 30 days, 0 to 1; null when none carried one."
+  avgConfidence: Float
+  "Share of its triggers in the last 30 days that carried a confidence, 0 to 1; null without triggers."
+  confidenceCoverage: Float
+  "Mean pass rate over its last 20 graded sessions, 0 to 1; null when none was graded."
+  passRate: Float
+  "The same rates with their counts and intervals."
+  rates: SkillRates!
+  "Its days, oldest first; days without a session are left out."
+  dailyStats(
+    "First day; 89 days before ` + "`" + `until` + "`" + ` when omitted."
+    since: Date
+    "Last day; today when omitted. At most 400 days after ` + "`" + `since` + "`" + `."
+    until: Date
+  ): [DailyStat!]! @cost(size: 30)
+  "Its figures over all time by version, platform or model, most sessions first; at most 100."
+  breakdown(
+    "What to split by."
+    by: Dimension!
+  ): [SkillBreakdown!]! @cost(size: 20)
+  "Which other skills fired in the sessions in which this one was seen and did not, most often first."
+  confusedWith(
+    "How many, 1 to 100; 10 when omitted."
+    first: Int = 10
+  ): [SkillConfusion!]! @cost(size: 10)
+  "Alerts that watch this very skill, newest first; those that watch every skill are not among them."
+  alerts(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): AlertConnection!
+  "Its incidents, newest first."
+  incidents(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): IncidentConnection!
+  "When it was first named."
+  createdAt: Time!
+}
+
+"A page of skills."
+type SkillConnection {
+  "The skills with their cursors."
+  edges: [SkillEdge!]!
+  "The skills alone."
+  nodes: [Skill!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"A skill in a page."
+type SkillEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The skill."
+  node: Skill!
+}
+
+"One day of a skill. A session belongs to the day on which it first saw the skill, in UTC."
+type DailyStat {
+  "The day."
+  date: Date!
+  "Sessions in which it was seen."
+  sessions: Int!
+  "Sessions in which it fired."
+  triggeredSessions: Int!
+  "triggeredSessions of sessions; null without sessions."
+  triggerRate: Float
+  "Sessions that were graded for it."
+  graded: Int!
+  "Graded sessions with a rate of at least 0.5."
+  passed: Int!
+  "Mean rate of the graded sessions; null without any."
+  passRate: Float
+  "Mean confidence of the triggers that carried one; null without any."
+  avgConfidence: Float
+}
+
+"The figures of a skill for one version, platform or model."
+type SkillBreakdown {
+  "The version hash, platform or model; null where telemetry did not say."
+  value: String
+  "Sessions in which it was seen."
+  sessions: Int!
+  "Sessions in which it fired, of those in which it was seen; null without any."
+  triggerRate: Rate
+  "Mean rate of graded sessions; null without any."
+  passRate: Rate
+  "Mean confidence of triggers that carried one; null without any."
+  avgConfidence: Rate
+}
+
+"A skill that fired where another was seen and did not."
+type SkillConfusion {
+  "The skill that fired."
+  skill: Skill!
+  "In how many sessions."
+  sessions: Int!
+}
+
+"Which skills to list. Everything given must hold."
+input SkillFilter {
+  "Only skills with this status."
+  status: SkillStatus
+  "Only skills whose name contains this text, whatever the case; 1 to 200 characters."
+  nameContains: String
+  "Only skills that have, or have not, graded sessions."
+  hasEvidence: Boolean
+}
+
+"A delivery of telemetry."
+input PushTelemetryInput {
+  "Version of the envelope: ` + "`" + `2.0` + "`" + `."
+  schemaVersion: String!
+  "Version of the client, for its own records."
+  clientVersion: String
+  "The client's id of this delivery: the same id again counts nothing twice."
+  pushId: ID!
+  "Version of what normalized the records, for the client's own records."
+  normalizerVersion: String
+  """
+  The records: an object with the lists ` + "`" + `sessions` + "`" + `, ` + "`" + `prompts` + "`" + `, ` + "`" + `skill_invocations` + "`" + `, ` + "`" + `execution_facts` + "`" + `,
+  ` + "`" + `grading_results` + "`" + ` and ` + "`" + `improvement_signals` + "`" + `; other lists and unknown fields are ignored. Every record has a natural key, and the
+  same record again counts once; a later copy fills in what it knows more. A record may come before its session.
+  """
+  canonical: JSON!
+}
+
+"What became of a delivery."
+interface PushReceipt {
+  "Always ` + "`" + `accepted` + "`" + `."
+  status: String!
+  "The client's id of the delivery."
+  pushId: ID!
+  "Whether the delivery was new."
+  isNew: Boolean!
+  "Records that were new or said more than before, by kind."
+  accepted: PushCounts!
+  "Records that said nothing new."
+  duplicates: Int!
+  "Records older than the retention, or more than a day ahead."
+  ignored: Int!
+}
+
+"A delivery that was stored."
+type NewPush implements PushReceipt {
+  "Always ` + "`" + `accepted` + "`" + `."
+  status: String!
+  "The client's id of the delivery."
+  pushId: ID!
+  "Always true."
+  isNew: Boolean!
+  "Records that were new or said more than before, by kind."
+  accepted: PushCounts!
+  "Records that said nothing new."
+  duplicates: Int!
+  "Records older than the retention, or more than a day ahead."
+  ignored: Int!
+}
+
+"A delivery that had been stored before."
+type RepeatedPush implements PushReceipt {
+  "Always ` + "`" + `accepted` + "`" + `."
+  status: String!
+  "The client's id of the delivery."
+  pushId: ID!
+  "Always false."
+  isNew: Boolean!
+  "Always true."
+  duplicate: Boolean!
+  "Nothing: it was counted the first time."
+  accepted: PushCounts!
+  "0: they were counted the first time."
+  duplicates: Int!
+  "0: they were counted the first time."
+  ignored: Int!
+}
+
+"Records of telemetry by kind."
+type PushCounts {
+  "Sessions."
+  sessions: Int!
+  "Prompts."
+  prompts: Int!
+  "Skill invocations."
+  skillInvocations: Int!
+  "Execution facts."
+  executionFacts: Int!
+  "Grading results."
+  gradingResults: Int!
+  "Improvement signals."
+  improvementSignals: Int!
+}
+
+"What an alert watches."
+enum AlertType {
+  "The skill's pass rate falls below the threshold, a fraction between 0 and 1; silent under 3 graded sessions."
+  PASS_RATE_BELOW
+  "The skill has had no session for as many days as the threshold, 0 to 90; 0 counts as 1."
+  NO_DATA
+}
+
+"Where an alert is told."
+enum AlertChannel {
+  "A channel of the first chat service, through ` + "`" + `chat_a_webhook_url` + "`" + `."
+  CHAT_A
+  "A channel of the second chat service, through ` + "`" + `chat_b_webhook_url` + "`" + `."
+  CHAT_B
+  "A mailbox: ` + "`" + `email` + "`" + `."
+  EMAIL
+  "Any HTTP endpoint, through ` + "`" + `webhook_url` + "`" + `; what it gets is signed."
+  WEBHOOK
+}
+
+"What is up with an alert."
+enum AlertState {
+  "Nothing has happened yet."
+  OK
+  "At least one incident is open."
+  FIRING
+  "There were incidents; all are over."
+  RESOLVED
+  "Switched off, by hand or after its endpoint failed 5 incidents in a row."
+  DISABLED
+}
+
+"Why somebody is told."
+enum NotificationKind {
+  "An incident has begun."
+  OPENED
+  "It still lasts, a day later."
+  REMINDER
+  "It is over."
+  RESOLVED
+}
+
+"What became of a notification."
+enum NotificationState {
+  "To be sent, or to be tried again."
+  PENDING
+  "Delivered."
+  DELIVERED
+  "Tried 8 times over 3 days, in vain."
+  GIVEN_UP
+}
+
+"Somebody to be told when a skill breaks a condition."
+type Alert implements Node {
+  "The alert's id."
+  id: ID!
+  "The id of the skill it watches; null: every skill, new ones included."
+  skillId: ID
+  "The skill it watches; null: every skill, new ones included."
+  skill: Skill
+  "What it watches."
+  type: AlertType!
+  "The threshold: a fraction for PASS_RATE_BELOW, days for NO_DATA."
+  threshold: Float!
+  "Where it is told."
+  channel: AlertChannel!
+  "Where exactly; of webhook URLs only the host is shown."
+  config: JSON!
+  "What signs the webhook's body; shown once, when the alert is made, and null ever after and for other channels."
+  signingSecret: String
+  "What is up with it."
+  state: AlertState!
+  "Whether it is evaluated."
+  enabled: Boolean!
+  "Why it was switched off; null when it was not, or by hand."
+  disabledReason: String
+  "Nobody is told of new incidents until then; null: it is not muted."
+  mutedUntil: Time
+  "Its incidents, newest first."
+  incidents(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): IncidentConnection!
+  "Everything that it has told, newest first."
+  notifications(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): NotificationConnection!
+  "Who made it; null when the server did."
+  createdBy: User
+  "When it was made."
+  createdAt: Time!
+  "When it was last changed."
+  updatedAt: Time!
+}
+
+"A page of alerts."
+type AlertConnection {
+  "The alerts with their cursors."
+  edges: [AlertEdge!]!
+  "The alerts alone."
+  nodes: [Alert!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"An alert in a page."
+type AlertEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The alert."
+  node: Alert!
+}
+
+"A skill that breaks an alert's condition, from then until it no longer does."
+type Incident implements Node {
+  "The incident's id."
+  id: ID!
+  "The alert whose condition is broken."
+  alert: Alert!
+  "The skill that breaks it."
+  skill: Skill!
+  "The pass rate, or the days without data, when it began."
+  value: Float!
+  "When it began."
+  openedAt: Time!
+  "When it was over; null while it lasts."
+  resolvedAt: Time
+}
+
+"A page of incidents."
+type IncidentConnection {
+  "The incidents with their cursors."
+  edges: [IncidentEdge!]!
+  "The incidents alone."
+  nodes: [Incident!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"An incident in a page."
+type IncidentEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The incident."
+  node: Incident!
+}
+
+"Something that somebody is told, with every attempt to do so."
+type Notification implements Node {
+  "The notification's id; receivers get it as the delivery id, the same at every attempt."
+  id: ID!
+  "What it tells of."
+  incident: Incident!
+  "Why."
+  kind: NotificationKind!
+  "What became of it."
+  state: NotificationState!
+  "Every attempt so far, oldest first; at most 8."
+  attempts: [NotificationAttempt!]! @cost(size: 8)
+  "When it was written."
+  createdAt: Time!
+  "When it was delivered; null when it was not."
+  deliveredAt: Time
+}
+
+"A page of notifications."
+type NotificationConnection {
+  "The notifications with their cursors."
+  edges: [NotificationEdge!]!
+  "The notifications alone."
+  nodes: [Notification!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"A notification in a page."
+type NotificationEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The notification."
+  node: Notification!
+}
+
+"One attempt to deliver a notification."
+type NotificationAttempt {
+  "Its number, from 1."
+  number: Int!
+  "The receiver's HTTP status; 0 where there was none."
+  status: Int!
+  "What happened, in words."
+  message: String!
+  "When."
+  at: Time!
+}
+
+"A day on which an alert would have fired."
+type DryRunDay {
+  "The day, in UTC."
+  date: Date!
+  "The skill that would have broken the condition."
+  skill: Skill!
+  "The pass rate, or the days without data, at the end of that day."
+  value: Float!
+}
+
+"An alert to try on the past."
+input DryRunInput {
+  "The skill; when omitted, every skill, at most the 50 last seen."
+  skillId: ID
+  "What to watch."
+  type: AlertType!
+  "The threshold; the type's default when omitted."
+  threshold: Float
+  "How many days to look back, 1 to 90."
+  days: Int! = 90
+}
+
+"A new alert."
+input CreateAlertInput {
+  "The skill to watch; when omitted, every skill, new ones included."
+  skillId: ID
+  "What to watch."
+  type: AlertType!
+  "0 to 1 for PASS_RATE_BELOW, 0.6 when omitted; 0 to 90 days for NO_DATA, 7 when omitted."
+  threshold: Float
+  "Where to tell."
+  channel: AlertChannel!
+  "An object with exactly the channel's field: ` + "`" + `chat_a_webhook_url` + "`" + `, ` + "`" + `chat_b_webhook_url` + "`" + `, ` + "`" + `email` + "`" + ` or ` + "`" + `webhook_url` + "`" + `."
+  config: JSON!
+}
+
+"What becomes of createAlert."
+type CreateAlertPayload {
+  "The new alert."
+  alert: Alert!
+}
+
+"A change of an alert: what is omitted stays as it is."
+input UpdateAlertInput {
+  "Whether it is evaluated; switching it on again forgets former failures."
+  enabled: Boolean
+  "Tell nobody of new incidents until then; null: unmute."
+  mutedUntil: Time
+  "A new threshold."
+  threshold: Float
+  "A new destination on the same channel."
+  config: JSON
+}
+
+"What becomes of updateAlert."
+type UpdateAlertPayload {
+  "The alert as it is now."
+  alert: Alert!
+}
+
+"What becomes of deleteAlert."
+type DeleteAlertPayload {
+  "The id that is gone."
+  deletedId: ID!
+}
+
+"What becomes of testAlert."
+type TestAlertPayload {
+  "Whether the test message was delivered."
+  delivered: Boolean!
+  "The receiver's HTTP status; 0 where there was none."
+  status: Int!
+  "What happened, in words."
+  message: String!
+}
+
 "What can be asked. Everything is seen from the organization of the API key."
 type Query {
   "Who is asking, and what they may do."
@@ -2344,6 +4181,51 @@ type Query {
     "Which ones; all when omitted."
     filter: EventFilter
   ): EventConnection!
+  "One skill, by one of id and name; an error with code NOT_FOUND when there is none."
+  skill(
+    "The skill's id."
+    id: ID
+    "Its exact name."
+    name: String
+    "Its id or its exact name."
+    idOrName: String
+  ): Skill
+  "The organization's skills."
+  skills(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after; it belongs to one order."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: SkillFilter
+    "In which order; last seen first when omitted."
+    orderBy: SkillOrder = LAST_SEEN
+  ): SkillConnection!
+  "One alert; an error with code NOT_FOUND when there is none."
+  alert(
+    "The alert's id."
+    id: ID!
+  ): Alert
+  "The organization's alerts, newest first."
+  alerts(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): AlertConnection!
+  "On which past days an alert would have fired, oldest first."
+  alertDryRun(
+    "The alert to try."
+    input: DryRunInput!
+  ): [DryRunDay!]! @cost(size: 90, weight: 100)
   "One eval suite; an error with code NOT_FOUND when there is none."
   suite(
     "The suite's id."
@@ -2426,6 +4308,20 @@ type DeleteSuitePayload {
   deletedId: ID!
 }
 
+"What becomes of eraseSession."
+type EraseSessionPayload {
+  "Records that are gone, by kind; all 0 when there was nothing of that session."
+  erased: PushCounts!
+}
+
+"What becomes of eraseUser."
+type EraseUserPayload {
+  "The person whose telemetry is gone."
+  user: User!
+  "Records that are gone, by kind; all 0 when there was nothing of that person."
+  erased: PushCounts!
+}
+
 "A new API key."
 input CreateApiKeyInput {
   "What it is for, 1 to 200 characters."
@@ -2494,6 +4390,49 @@ type RemoveMemberPayload {
 
 "What can be changed. Every mutation is all or nothing."
 type Mutation {
+  "Stores a delivery of telemetry, all or nothing, and brings every figure up to date."
+  pushTelemetry(
+    "The delivery."
+    input: PushTelemetryInput!
+  ): PushReceipt @auth(can: TELEMETRY_WRITE)
+  "Makes an alert."
+  createAlert(
+    "The alert."
+    input: CreateAlertInput!
+  ): CreateAlertPayload @auth(can: ALERTS_WRITE)
+  "Changes an alert."
+  updateAlert(
+    "The alert's id."
+    id: ID!
+    "What to change."
+    input: UpdateAlertInput!
+  ): UpdateAlertPayload @auth(can: ALERTS_WRITE)
+  "Deletes an alert with its incidents and what it told."
+  deleteAlert(
+    "The alert's id."
+    id: ID!
+  ): DeleteAlertPayload @auth(can: ALERTS_WRITE)
+  "Sends a test message to where the alert tells, now."
+  testAlert(
+    "The alert's id."
+    id: ID!
+  ): TestAlertPayload @auth(can: ALERTS_WRITE)
+  """
+  Erases a session with its prompts and everything else that telemetry has of it, for good. Every figure follows, as if it
+  had never been. Twice is as good as once; a client that delivers the session again brings it back.
+  """
+  eraseSession(
+    "The client's id of the session."
+    sessionId: String!
+  ): EraseSessionPayload @auth(can: TELEMETRY_WRITE)
+  """
+  Erases every session that a member, present or former, was the first to deliver, as ` + "`" + `eraseSession` + "`" + ` does, for good. All
+  or nothing; twice is as good as once.
+  """
+  eraseUser(
+    "The member's id."
+    userId: ID!
+  ): EraseUserPayload @auth(can: KEYS_MANAGE)
   "Makes an eval suite."
   createSuite(
     "The suite."
@@ -2574,6 +4513,70 @@ func (ec *executionContext) childFields_AddMemberPayload(ctx context.Context, fi
 	return nil, fmt.Errorf("no field named %q was found under type AddMemberPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_Alert(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Alert_id(ctx, field)
+	case "skillId":
+		return ec.fieldContext_Alert_skillId(ctx, field)
+	case "skill":
+		return ec.fieldContext_Alert_skill(ctx, field)
+	case "type":
+		return ec.fieldContext_Alert_type(ctx, field)
+	case "threshold":
+		return ec.fieldContext_Alert_threshold(ctx, field)
+	case "channel":
+		return ec.fieldContext_Alert_channel(ctx, field)
+	case "config":
+		return ec.fieldContext_Alert_config(ctx, field)
+	case "signingSecret":
+		return ec.fieldContext_Alert_signingSecret(ctx, field)
+	case "state":
+		return ec.fieldContext_Alert_state(ctx, field)
+	case "enabled":
+		return ec.fieldContext_Alert_enabled(ctx, field)
+	case "disabledReason":
+		return ec.fieldContext_Alert_disabledReason(ctx, field)
+	case "mutedUntil":
+		return ec.fieldContext_Alert_mutedUntil(ctx, field)
+	case "incidents":
+		return ec.fieldContext_Alert_incidents(ctx, field)
+	case "notifications":
+		return ec.fieldContext_Alert_notifications(ctx, field)
+	case "createdBy":
+		return ec.fieldContext_Alert_createdBy(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Alert_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Alert_updatedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Alert", field.Name)
+}
+
+func (ec *executionContext) childFields_AlertConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AlertConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_AlertConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AlertConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_AlertConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AlertConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_AlertEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_AlertEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_AlertEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AlertEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_ApiKey(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -2648,6 +4651,14 @@ func (ec *executionContext) childFields_ChangeMemberRolePayload(ctx context.Cont
 	return nil, fmt.Errorf("no field named %q was found under type ChangeMemberRolePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_CreateAlertPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "alert":
+		return ec.fieldContext_CreateAlertPayload_alert(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateAlertPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_CreateApiKeyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "apiKey":
@@ -2666,12 +4677,72 @@ func (ec *executionContext) childFields_CreateSuitePayload(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type CreateSuitePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DailyStat(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "date":
+		return ec.fieldContext_DailyStat_date(ctx, field)
+	case "sessions":
+		return ec.fieldContext_DailyStat_sessions(ctx, field)
+	case "triggeredSessions":
+		return ec.fieldContext_DailyStat_triggeredSessions(ctx, field)
+	case "triggerRate":
+		return ec.fieldContext_DailyStat_triggerRate(ctx, field)
+	case "graded":
+		return ec.fieldContext_DailyStat_graded(ctx, field)
+	case "passed":
+		return ec.fieldContext_DailyStat_passed(ctx, field)
+	case "passRate":
+		return ec.fieldContext_DailyStat_passRate(ctx, field)
+	case "avgConfidence":
+		return ec.fieldContext_DailyStat_avgConfidence(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DailyStat", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteAlertPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedId":
+		return ec.fieldContext_DeleteAlertPayload_deletedId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteAlertPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_DeleteSuitePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "deletedId":
 		return ec.fieldContext_DeleteSuitePayload_deletedId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DeleteSuitePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DryRunDay(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "date":
+		return ec.fieldContext_DryRunDay_date(ctx, field)
+	case "skill":
+		return ec.fieldContext_DryRunDay_skill(ctx, field)
+	case "value":
+		return ec.fieldContext_DryRunDay_value(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DryRunDay", field.Name)
+}
+
+func (ec *executionContext) childFields_EraseSessionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "erased":
+		return ec.fieldContext_EraseSessionPayload_erased(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EraseSessionPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_EraseUserPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "user":
+		return ec.fieldContext_EraseUserPayload_user(ctx, field)
+	case "erased":
+		return ec.fieldContext_EraseUserPayload_erased(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EraseUserPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_EvalSuite(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -2786,6 +4857,106 @@ func (ec *executionContext) childFields_EventEdge(ctx context.Context, field gra
 	return nil, fmt.Errorf("no field named %q was found under type EventEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_Incident(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Incident_id(ctx, field)
+	case "alert":
+		return ec.fieldContext_Incident_alert(ctx, field)
+	case "skill":
+		return ec.fieldContext_Incident_skill(ctx, field)
+	case "value":
+		return ec.fieldContext_Incident_value(ctx, field)
+	case "openedAt":
+		return ec.fieldContext_Incident_openedAt(ctx, field)
+	case "resolvedAt":
+		return ec.fieldContext_Incident_resolvedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Incident", field.Name)
+}
+
+func (ec *executionContext) childFields_IncidentConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_IncidentConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_IncidentConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_IncidentConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_IncidentConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type IncidentConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_IncidentEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_IncidentEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_IncidentEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type IncidentEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_Notification(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Notification_id(ctx, field)
+	case "incident":
+		return ec.fieldContext_Notification_incident(ctx, field)
+	case "kind":
+		return ec.fieldContext_Notification_kind(ctx, field)
+	case "state":
+		return ec.fieldContext_Notification_state(ctx, field)
+	case "attempts":
+		return ec.fieldContext_Notification_attempts(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Notification_createdAt(ctx, field)
+	case "deliveredAt":
+		return ec.fieldContext_Notification_deliveredAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Notification", field.Name)
+}
+
+func (ec *executionContext) childFields_NotificationAttempt(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "number":
+		return ec.fieldContext_NotificationAttempt_number(ctx, field)
+	case "status":
+		return ec.fieldContext_NotificationAttempt_status(ctx, field)
+	case "message":
+		return ec.fieldContext_NotificationAttempt_message(ctx, field)
+	case "at":
+		return ec.fieldContext_NotificationAttempt_at(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type NotificationAttempt", field.Name)
+}
+
+func (ec *executionContext) childFields_NotificationConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_NotificationConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_NotificationConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_NotificationConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_NotificationConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type NotificationConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_NotificationEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_NotificationEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_NotificationEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type NotificationEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_Organization(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -2824,6 +4995,38 @@ func (ec *executionContext) childFields_PageInfo(ctx context.Context, field grap
 	return nil, fmt.Errorf("no field named %q was found under type PageInfo", field.Name)
 }
 
+func (ec *executionContext) childFields_PushCounts(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "sessions":
+		return ec.fieldContext_PushCounts_sessions(ctx, field)
+	case "prompts":
+		return ec.fieldContext_PushCounts_prompts(ctx, field)
+	case "skillInvocations":
+		return ec.fieldContext_PushCounts_skillInvocations(ctx, field)
+	case "executionFacts":
+		return ec.fieldContext_PushCounts_executionFacts(ctx, field)
+	case "gradingResults":
+		return ec.fieldContext_PushCounts_gradingResults(ctx, field)
+	case "improvementSignals":
+		return ec.fieldContext_PushCounts_improvementSignals(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PushCounts", field.Name)
+}
+
+func (ec *executionContext) childFields_Rate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "value":
+		return ec.fieldContext_Rate_value(ctx, field)
+	case "count":
+		return ec.fieldContext_Rate_count(ctx, field)
+	case "low":
+		return ec.fieldContext_Rate_low(ctx, field)
+	case "high":
+		return ec.fieldContext_Rate_high(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Rate", field.Name)
+}
+
 func (ec *executionContext) childFields_RemoveMemberPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "user":
@@ -2838,6 +5041,114 @@ func (ec *executionContext) childFields_RevokeApiKeyPayload(ctx context.Context,
 		return ec.fieldContext_RevokeApiKeyPayload_apiKey(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RevokeApiKeyPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_Skill(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Skill_id(ctx, field)
+	case "name":
+		return ec.fieldContext_Skill_name(ctx, field)
+	case "status":
+		return ec.fieldContext_Skill_status(ctx, field)
+	case "uniqueSessions":
+		return ec.fieldContext_Skill_uniqueSessions(ctx, field)
+	case "gradedSessions":
+		return ec.fieldContext_Skill_gradedSessions(ctx, field)
+	case "hasEvidence":
+		return ec.fieldContext_Skill_hasEvidence(ctx, field)
+	case "firstSeenAt":
+		return ec.fieldContext_Skill_firstSeenAt(ctx, field)
+	case "lastSeenAt":
+		return ec.fieldContext_Skill_lastSeenAt(ctx, field)
+	case "triggerRate":
+		return ec.fieldContext_Skill_triggerRate(ctx, field)
+	case "avgConfidence":
+		return ec.fieldContext_Skill_avgConfidence(ctx, field)
+	case "confidenceCoverage":
+		return ec.fieldContext_Skill_confidenceCoverage(ctx, field)
+	case "passRate":
+		return ec.fieldContext_Skill_passRate(ctx, field)
+	case "rates":
+		return ec.fieldContext_Skill_rates(ctx, field)
+	case "dailyStats":
+		return ec.fieldContext_Skill_dailyStats(ctx, field)
+	case "breakdown":
+		return ec.fieldContext_Skill_breakdown(ctx, field)
+	case "confusedWith":
+		return ec.fieldContext_Skill_confusedWith(ctx, field)
+	case "alerts":
+		return ec.fieldContext_Skill_alerts(ctx, field)
+	case "incidents":
+		return ec.fieldContext_Skill_incidents(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Skill_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Skill", field.Name)
+}
+
+func (ec *executionContext) childFields_SkillBreakdown(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "value":
+		return ec.fieldContext_SkillBreakdown_value(ctx, field)
+	case "sessions":
+		return ec.fieldContext_SkillBreakdown_sessions(ctx, field)
+	case "triggerRate":
+		return ec.fieldContext_SkillBreakdown_triggerRate(ctx, field)
+	case "passRate":
+		return ec.fieldContext_SkillBreakdown_passRate(ctx, field)
+	case "avgConfidence":
+		return ec.fieldContext_SkillBreakdown_avgConfidence(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SkillBreakdown", field.Name)
+}
+
+func (ec *executionContext) childFields_SkillConfusion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "skill":
+		return ec.fieldContext_SkillConfusion_skill(ctx, field)
+	case "sessions":
+		return ec.fieldContext_SkillConfusion_sessions(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SkillConfusion", field.Name)
+}
+
+func (ec *executionContext) childFields_SkillConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_SkillConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_SkillConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_SkillConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_SkillConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SkillConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_SkillEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_SkillEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_SkillEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SkillEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_SkillRates(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "triggerRate":
+		return ec.fieldContext_SkillRates_triggerRate(ctx, field)
+	case "confidenceCoverage":
+		return ec.fieldContext_SkillRates_confidenceCoverage(ctx, field)
+	case "avgConfidence":
+		return ec.fieldContext_SkillRates_avgConfidence(ctx, field)
+	case "passRate":
+		return ec.fieldContext_SkillRates_passRate(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SkillRates", field.Name)
 }
 
 func (ec *executionContext) childFields_SuiteRevision(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -2894,6 +5205,26 @@ func (ec *executionContext) childFields_SuiteRevisionEdge(ctx context.Context, f
 		return ec.fieldContext_SuiteRevisionEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SuiteRevisionEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_TestAlertPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "delivered":
+		return ec.fieldContext_TestAlertPayload_delivered(ctx, field)
+	case "status":
+		return ec.fieldContext_TestAlertPayload_status(ctx, field)
+	case "message":
+		return ec.fieldContext_TestAlertPayload_message(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TestAlertPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UpdateAlertPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "alert":
+		return ec.fieldContext_UpdateAlertPayload_alert(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateAlertPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_UpdateApiKeyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -3084,6 +5415,82 @@ func (ec *executionContext) childFields___Type(ctx context.Context, field graphq
 
 // region    ***************************** args.gotpl *****************************
 
+func (ec *executionContext) field_Alert_incidents_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Alert_notifications_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
 func (ec *executionContext) field_EvalSuite_revisions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -3172,6 +5579,20 @@ func (ec *executionContext) field_Mutation_changeMemberRole_args(ctx context.Con
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_createAlert_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.CreateAlertInput, error) {
+			return ec.unmarshalNCreateAlertInput2skillgraphᚋmodelsᚐCreateAlertInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_createApiKey_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -3200,6 +5621,20 @@ func (ec *executionContext) field_Mutation_createSuite_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_deleteAlert_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_deleteSuite_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -3211,6 +5646,48 @@ func (ec *executionContext) field_Mutation_deleteSuite_args(ctx context.Context,
 		return nil, err
 	}
 	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_eraseSession_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "sessionId",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["sessionId"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_eraseUser_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "userId",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["userId"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_pushTelemetry_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.PushTelemetryInput, error) {
+			return ec.unmarshalNPushTelemetryInput2skillgraphᚋmodelsᚐPushTelemetryInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
 	return args, nil
 }
 
@@ -3253,6 +5730,42 @@ func (ec *executionContext) field_Mutation_revokeApiKey_args(ctx context.Context
 		return nil, err
 	}
 	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_testAlert_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateAlert_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.UpdateAlertInput, error) {
+			return ec.unmarshalNUpdateAlertInput2skillgraphᚋmodelsᚐUpdateAlertInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
 	return args, nil
 }
 
@@ -3398,6 +5911,72 @@ func (ec *executionContext) field_Query___type_args(ctx context.Context, rawArgs
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_alertDryRun_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.DryRunInput, error) {
+			return ec.unmarshalNDryRunInput2skillgraphᚋmodelsᚐDryRunInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_alert_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_alerts_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_events_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -3472,6 +6051,90 @@ func (ec *executionContext) field_Query_nodes_args(ctx context.Context, rawArgs 
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_skill_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (*ids.ID, error) {
+			return ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "name",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["name"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "idOrName",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["idOrName"] = arg2
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_skills_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.SkillFilter, error) {
+			return ec.unmarshalOSkillFilter2ᚖskillgraphᚋmodelsᚐSkillFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) (*models.SkillOrder, error) {
+			return ec.unmarshalOSkillOrder2ᚖskillgraphᚋmodelsᚐSkillOrder(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg5
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_suite_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -3537,6 +6200,132 @@ func (ec *executionContext) field_Query_suites_args(ctx context.Context, rawArgs
 		return nil, err
 	}
 	args["orderBy"] = arg5
+	return args, nil
+}
+
+func (ec *executionContext) field_Skill_alerts_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Skill_breakdown_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "by",
+		func(ctx context.Context, v any) (models.Dimension, error) {
+			return ec.unmarshalNDimension2skillgraphᚋmodelsᚐDimension(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["by"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Skill_confusedWith_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Skill_dailyStats_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "since",
+		func(ctx context.Context, v any) (*models.Date, error) {
+			return ec.unmarshalODate2ᚖskillgraphᚋmodelsᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["since"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "until",
+		func(ctx context.Context, v any) (*models.Date, error) {
+			return ec.unmarshalODate2ᚖskillgraphᚋmodelsᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["until"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Skill_incidents_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
 	return args, nil
 }
 
@@ -3627,6 +6416,631 @@ func (ec *executionContext) fieldContext_AddMemberPayload_user(_ context.Context
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Alert_id(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Alert_skillId(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_skillId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SkillID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ids.ID) graphql.Marshaler {
+			return ec.marshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_skillId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Alert_skill(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_skill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Alert().Skill(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalOSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_skill(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Alert",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Alert_type(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_type(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Type, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.AlertType) graphql.Marshaler {
+			return ec.marshalNAlertType2skillgraphᚋmodelsᚐAlertType(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, false, false, errors.New("field of type AlertType does not have child fields"))
+}
+
+func (ec *executionContext) _Alert_threshold(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_threshold(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Threshold, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_threshold(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _Alert_channel(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_channel(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Channel, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.AlertChannel) graphql.Marshaler {
+			return ec.marshalNAlertChannel2skillgraphᚋmodelsᚐAlertChannel(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_channel(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, false, false, errors.New("field of type AlertChannel does not have child fields"))
+}
+
+func (ec *executionContext) _Alert_config(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_config(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Config(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.JSON) graphql.Marshaler {
+			return ec.marshalNJSON2skillgraphᚋmodelsᚐJSON(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_config(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, true, false, errors.New("field of type JSON does not have child fields"))
+}
+
+func (ec *executionContext) _Alert_signingSecret(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_signingSecret(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SigningSecret, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_signingSecret(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Alert_state(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.AlertState) graphql.Marshaler {
+			return ec.marshalNAlertState2skillgraphᚋmodelsᚐAlertState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, false, false, errors.New("field of type AlertState does not have child fields"))
+}
+
+func (ec *executionContext) _Alert_enabled(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_enabled(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Enabled(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_enabled(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, true, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _Alert_disabledReason(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_disabledReason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DisabledReason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_disabledReason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Alert_mutedUntil(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_mutedUntil(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MutedUntil, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_mutedUntil(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Alert_incidents(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_incidents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Alert().Incidents(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Incident]) graphql.Marshaler {
+			return ec.marshalNIncidentConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_incidents(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Alert",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_IncidentConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Alert_incidents_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Alert_notifications(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_notifications(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Alert().Notifications(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Notification]) graphql.Marshaler {
+			return ec.marshalNNotificationConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_notifications(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Alert",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NotificationConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Alert_notifications_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Alert_createdBy(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_createdBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Alert().CreatedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖskillgraphᚋmodelsᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_createdBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Alert",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Alert_createdAt(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Alert_updatedAt(ctx context.Context, field graphql.CollectedField, obj *models.Alert) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Alert_updatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpdatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Alert_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Alert", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _AlertConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Alert]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AlertConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.Alert]) graphql.Marshaler {
+			return ec.marshalNAlertEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AlertConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AlertConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AlertEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AlertConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Alert]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AlertConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Alert) graphql.Marshaler {
+			return ec.marshalNAlert2ᚕᚖskillgraphᚋmodelsᚐAlertᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AlertConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AlertConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Alert(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AlertConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Alert]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AlertConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AlertConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AlertConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AlertConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Alert]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AlertConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AlertConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AlertConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AlertEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Alert]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AlertEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AlertEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AlertEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AlertEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Alert]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AlertEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Alert) graphql.Marshaler {
+			return ec.marshalNAlert2ᚖskillgraphᚋmodelsᚐAlert(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AlertEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AlertEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Alert(ctx, field)
 		},
 	}
 	return fc, nil
@@ -4279,6 +7693,38 @@ func (ec *executionContext) fieldContext_ChangeMemberRolePayload_user(_ context.
 	return fc, nil
 }
 
+func (ec *executionContext) _CreateAlertPayload_alert(ctx context.Context, field graphql.CollectedField, obj *models.CreateAlertPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreateAlertPayload_alert(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Alert, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Alert) graphql.Marshaler {
+			return ec.marshalNAlert2ᚖskillgraphᚋmodelsᚐAlert(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CreateAlertPayload_alert(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CreateAlertPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Alert(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _CreateApiKeyPayload_apiKey(ctx context.Context, field graphql.CollectedField, obj *models.CreateAPIKeyPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -4366,6 +7812,213 @@ func (ec *executionContext) fieldContext_CreateSuitePayload_suite(_ context.Cont
 	return fc, nil
 }
 
+func (ec *executionContext) _DailyStat_date(ctx context.Context, field graphql.CollectedField, obj *models.DailyStat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DailyStat_date(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Date, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.Date) graphql.Marshaler {
+			return ec.marshalNDate2skillgraphᚋmodelsᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DailyStat_date(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DailyStat", field, false, false, errors.New("field of type Date does not have child fields"))
+}
+
+func (ec *executionContext) _DailyStat_sessions(ctx context.Context, field graphql.CollectedField, obj *models.DailyStat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DailyStat_sessions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Sessions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DailyStat_sessions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DailyStat", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DailyStat_triggeredSessions(ctx context.Context, field graphql.CollectedField, obj *models.DailyStat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DailyStat_triggeredSessions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TriggeredSessions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DailyStat_triggeredSessions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DailyStat", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DailyStat_triggerRate(ctx context.Context, field graphql.CollectedField, obj *models.DailyStat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DailyStat_triggerRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TriggerRate(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DailyStat_triggerRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DailyStat", field, true, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _DailyStat_graded(ctx context.Context, field graphql.CollectedField, obj *models.DailyStat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DailyStat_graded(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Graded, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DailyStat_graded(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DailyStat", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DailyStat_passed(ctx context.Context, field graphql.CollectedField, obj *models.DailyStat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DailyStat_passed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Passed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DailyStat_passed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DailyStat", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DailyStat_passRate(ctx context.Context, field graphql.CollectedField, obj *models.DailyStat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DailyStat_passRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PassRate(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DailyStat_passRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DailyStat", field, true, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _DailyStat_avgConfidence(ctx context.Context, field graphql.CollectedField, obj *models.DailyStat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DailyStat_avgConfidence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AvgConfidence(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DailyStat_avgConfidence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DailyStat", field, true, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _DeleteAlertPayload_deletedId(ctx context.Context, field graphql.CollectedField, obj *models.DeleteAlertPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteAlertPayload_deletedId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeletedID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteAlertPayload_deletedId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteAlertPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
 func (ec *executionContext) _DeleteSuitePayload_deletedId(ctx context.Context, field graphql.CollectedField, obj *models.DeleteSuitePayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -4387,6 +8040,180 @@ func (ec *executionContext) _DeleteSuitePayload_deletedId(ctx context.Context, f
 }
 func (ec *executionContext) fieldContext_DeleteSuitePayload_deletedId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("DeleteSuitePayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DryRunDay_date(ctx context.Context, field graphql.CollectedField, obj *models.DryRunDay) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DryRunDay_date(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Date, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.Date) graphql.Marshaler {
+			return ec.marshalNDate2skillgraphᚋmodelsᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DryRunDay_date(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DryRunDay", field, false, false, errors.New("field of type Date does not have child fields"))
+}
+
+func (ec *executionContext) _DryRunDay_skill(ctx context.Context, field graphql.CollectedField, obj *models.DryRunDay) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DryRunDay_skill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Skill, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalNSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DryRunDay_skill(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DryRunDay",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DryRunDay_value(ctx context.Context, field graphql.CollectedField, obj *models.DryRunDay) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DryRunDay_value(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Value, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DryRunDay_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DryRunDay", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _EraseSessionPayload_erased(ctx context.Context, field graphql.CollectedField, obj *models.EraseSessionPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EraseSessionPayload_erased(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Erased, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PushCounts) graphql.Marshaler {
+			return ec.marshalNPushCounts2ᚖskillgraphᚋmodelsᚐPushCounts(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EraseSessionPayload_erased(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EraseSessionPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PushCounts(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EraseUserPayload_user(ctx context.Context, field graphql.CollectedField, obj *models.EraseUserPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EraseUserPayload_user(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.User, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.User) graphql.Marshaler {
+			return ec.marshalNUser2ᚖskillgraphᚋmodelsᚐUser(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EraseUserPayload_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EraseUserPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EraseUserPayload_erased(ctx context.Context, field graphql.CollectedField, obj *models.EraseUserPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EraseUserPayload_erased(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Erased, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PushCounts) graphql.Marshaler {
+			return ec.marshalNPushCounts2ᚖskillgraphᚋmodelsᚐPushCounts(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EraseUserPayload_erased(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EraseUserPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PushCounts(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _EvalSuite_id(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuite) (ret graphql.Marshaler) {
@@ -5553,6 +9380,336 @@ func (ec *executionContext) fieldContext_ExactMatchCase_trim(_ context.Context, 
 	return graphql.NewScalarFieldContext("ExactMatchCase", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
+func (ec *executionContext) _Incident_id(ctx context.Context, field graphql.CollectedField, obj *models.Incident) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Incident_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Incident_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Incident", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Incident_alert(ctx context.Context, field graphql.CollectedField, obj *models.Incident) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Incident_alert(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Incident().Alert(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Alert) graphql.Marshaler {
+			return ec.marshalNAlert2ᚖskillgraphᚋmodelsᚐAlert(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Incident_alert(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Incident",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Alert(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Incident_skill(ctx context.Context, field graphql.CollectedField, obj *models.Incident) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Incident_skill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Incident().Skill(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalNSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Incident_skill(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Incident",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Incident_value(ctx context.Context, field graphql.CollectedField, obj *models.Incident) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Incident_value(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Value, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Incident_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Incident", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _Incident_openedAt(ctx context.Context, field graphql.CollectedField, obj *models.Incident) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Incident_openedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OpenedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Incident_openedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Incident", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Incident_resolvedAt(ctx context.Context, field graphql.CollectedField, obj *models.Incident) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Incident_resolvedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ResolvedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Incident_resolvedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Incident", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _IncidentConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Incident]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IncidentConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.Incident]) graphql.Marshaler {
+			return ec.marshalNIncidentEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IncidentConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "IncidentConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_IncidentEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _IncidentConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Incident]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IncidentConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Incident) graphql.Marshaler {
+			return ec.marshalNIncident2ᚕᚖskillgraphᚋmodelsᚐIncidentᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IncidentConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "IncidentConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Incident(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _IncidentConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Incident]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IncidentConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IncidentConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "IncidentConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _IncidentConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Incident]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IncidentConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IncidentConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("IncidentConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _IncidentEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Incident]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IncidentEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IncidentEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("IncidentEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _IncidentEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Incident]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IncidentEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Incident) graphql.Marshaler {
+			return ec.marshalNIncident2ᚖskillgraphᚋmodelsᚐIncident(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IncidentEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "IncidentEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Incident(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _JsonSchemaCase_id(ctx context.Context, field graphql.CollectedField, obj *models.JSONSchemaCase) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -5804,6 +9961,314 @@ func (ec *executionContext) _LlmRubricCase_threshold(ctx context.Context, field 
 }
 func (ec *executionContext) fieldContext_LlmRubricCase_threshold(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("LlmRubricCase", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _Mutation_pushTelemetry(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_pushTelemetry(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().PushTelemetry(ctx, fc.Args["input"].(models.PushTelemetryInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.PushReceipt) graphql.Marshaler {
+			return ec.marshalOPushReceipt2skillgraphᚋmodelsᚐPushReceipt(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_pushTelemetry(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_pushTelemetry_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createAlert(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createAlert(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateAlert(ctx, fc.Args["input"].(models.CreateAlertInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.CreateAlertPayload) graphql.Marshaler {
+			return ec.marshalOCreateAlertPayload2ᚖskillgraphᚋmodelsᚐCreateAlertPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createAlert(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreateAlertPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createAlert_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateAlert(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateAlert(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateAlert(ctx, fc.Args["id"].(ids.ID), fc.Args["input"].(models.UpdateAlertInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.UpdateAlertPayload) graphql.Marshaler {
+			return ec.marshalOUpdateAlertPayload2ᚖskillgraphᚋmodelsᚐUpdateAlertPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateAlert(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UpdateAlertPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateAlert_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteAlert(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteAlert(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteAlert(ctx, fc.Args["id"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.DeleteAlertPayload) graphql.Marshaler {
+			return ec.marshalODeleteAlertPayload2ᚖskillgraphᚋmodelsᚐDeleteAlertPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteAlert(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteAlertPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteAlert_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_testAlert(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_testAlert(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().TestAlert(ctx, fc.Args["id"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.TestAlertPayload) graphql.Marshaler {
+			return ec.marshalOTestAlertPayload2ᚖskillgraphᚋmodelsᚐTestAlertPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_testAlert(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TestAlertPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_testAlert_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_eraseSession(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_eraseSession(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().EraseSession(ctx, fc.Args["sessionId"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EraseSessionPayload) graphql.Marshaler {
+			return ec.marshalOEraseSessionPayload2ᚖskillgraphᚋmodelsᚐEraseSessionPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_eraseSession(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EraseSessionPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_eraseSession_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_eraseUser(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_eraseUser(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().EraseUser(ctx, fc.Args["userId"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EraseUserPayload) graphql.Marshaler {
+			return ec.marshalOEraseUserPayload2ᚖskillgraphᚋmodelsᚐEraseUserPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_eraseUser(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EraseUserPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_eraseUser_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Mutation_createSuite(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
@@ -6290,6 +10755,598 @@ func (ec *executionContext) fieldContext_Mutation_removeMember(ctx context.Conte
 	return fc, nil
 }
 
+func (ec *executionContext) _NewPush_status(ctx context.Context, field graphql.CollectedField, obj *models.NewPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NewPush_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NewPush_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NewPush", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _NewPush_pushId(ctx context.Context, field graphql.CollectedField, obj *models.NewPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NewPush_pushId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PushID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NewPush_pushId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NewPush", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _NewPush_isNew(ctx context.Context, field graphql.CollectedField, obj *models.NewPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NewPush_isNew(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IsNew, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NewPush_isNew(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NewPush", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _NewPush_accepted(ctx context.Context, field graphql.CollectedField, obj *models.NewPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NewPush_accepted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Accepted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PushCounts) graphql.Marshaler {
+			return ec.marshalNPushCounts2ᚖskillgraphᚋmodelsᚐPushCounts(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NewPush_accepted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NewPush",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PushCounts(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NewPush_duplicates(ctx context.Context, field graphql.CollectedField, obj *models.NewPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NewPush_duplicates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Duplicates, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NewPush_duplicates(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NewPush", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _NewPush_ignored(ctx context.Context, field graphql.CollectedField, obj *models.NewPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NewPush_ignored(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Ignored, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NewPush_ignored(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NewPush", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Notification_id(ctx context.Context, field graphql.CollectedField, obj *models.Notification) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Notification_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Notification_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Notification", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Notification_incident(ctx context.Context, field graphql.CollectedField, obj *models.Notification) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Notification_incident(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Notification().Incident(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Incident) graphql.Marshaler {
+			return ec.marshalNIncident2ᚖskillgraphᚋmodelsᚐIncident(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Notification_incident(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Notification",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Incident(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Notification_kind(ctx context.Context, field graphql.CollectedField, obj *models.Notification) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Notification_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.NotificationKind) graphql.Marshaler {
+			return ec.marshalNNotificationKind2skillgraphᚋmodelsᚐNotificationKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Notification_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Notification", field, false, false, errors.New("field of type NotificationKind does not have child fields"))
+}
+
+func (ec *executionContext) _Notification_state(ctx context.Context, field graphql.CollectedField, obj *models.Notification) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Notification_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.NotificationState) graphql.Marshaler {
+			return ec.marshalNNotificationState2skillgraphᚋmodelsᚐNotificationState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Notification_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Notification", field, false, false, errors.New("field of type NotificationState does not have child fields"))
+}
+
+func (ec *executionContext) _Notification_attempts(ctx context.Context, field graphql.CollectedField, obj *models.Notification) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Notification_attempts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Notification().Attempts(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.NotificationAttempt) graphql.Marshaler {
+			return ec.marshalNNotificationAttempt2ᚕᚖskillgraphᚋmodelsᚐNotificationAttemptᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Notification_attempts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Notification",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NotificationAttempt(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Notification_createdAt(ctx context.Context, field graphql.CollectedField, obj *models.Notification) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Notification_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Notification_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Notification", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Notification_deliveredAt(ctx context.Context, field graphql.CollectedField, obj *models.Notification) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Notification_deliveredAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeliveredAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Notification_deliveredAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Notification", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _NotificationAttempt_number(ctx context.Context, field graphql.CollectedField, obj *models.NotificationAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationAttempt_number(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Number, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationAttempt_number(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NotificationAttempt", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _NotificationAttempt_status(ctx context.Context, field graphql.CollectedField, obj *models.NotificationAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationAttempt_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationAttempt_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NotificationAttempt", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _NotificationAttempt_message(ctx context.Context, field graphql.CollectedField, obj *models.NotificationAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationAttempt_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationAttempt_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NotificationAttempt", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _NotificationAttempt_at(ctx context.Context, field graphql.CollectedField, obj *models.NotificationAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationAttempt_at(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.At, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationAttempt_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NotificationAttempt", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _NotificationConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Notification]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.Notification]) graphql.Marshaler {
+			return ec.marshalNNotificationEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NotificationConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NotificationEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NotificationConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Notification]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Notification) graphql.Marshaler {
+			return ec.marshalNNotification2ᚕᚖskillgraphᚋmodelsᚐNotificationᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NotificationConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Notification(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NotificationConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Notification]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NotificationConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NotificationConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Notification]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NotificationConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _NotificationEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Notification]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NotificationEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _NotificationEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Notification]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Notification) graphql.Marshaler {
+			return ec.marshalNNotification2ᚖskillgraphᚋmodelsᚐNotification(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NotificationEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Notification(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Organization_id(ctx context.Context, field graphql.CollectedField, obj *models.Organization) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -6631,6 +11688,144 @@ func (ec *executionContext) fieldContext_PageInfo_total(_ context.Context, field
 	return graphql.NewScalarFieldContext("PageInfo", field, true, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _PushCounts_sessions(ctx context.Context, field graphql.CollectedField, obj *models.PushCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushCounts_sessions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Sessions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PushCounts_sessions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PushCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PushCounts_prompts(ctx context.Context, field graphql.CollectedField, obj *models.PushCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushCounts_prompts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Prompts, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PushCounts_prompts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PushCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PushCounts_skillInvocations(ctx context.Context, field graphql.CollectedField, obj *models.PushCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushCounts_skillInvocations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SkillInvocations, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PushCounts_skillInvocations(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PushCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PushCounts_executionFacts(ctx context.Context, field graphql.CollectedField, obj *models.PushCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushCounts_executionFacts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExecutionFacts, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PushCounts_executionFacts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PushCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PushCounts_gradingResults(ctx context.Context, field graphql.CollectedField, obj *models.PushCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushCounts_gradingResults(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.GradingResults, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PushCounts_gradingResults(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PushCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PushCounts_improvementSignals(ctx context.Context, field graphql.CollectedField, obj *models.PushCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushCounts_improvementSignals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ImprovementSignals, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PushCounts_improvementSignals(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PushCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _Query_viewer(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -6827,6 +12022,226 @@ func (ec *executionContext) fieldContext_Query_events(ctx context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_skill(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_skill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Skill(ctx, fc.Args["id"].(*ids.ID), fc.Args["name"].(*string), fc.Args["idOrName"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalOSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_skill(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_skill_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_skills(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_skills(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Skills(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.SkillFilter), fc.Args["orderBy"].(*models.SkillOrder))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Skill]) graphql.Marshaler {
+			return ec.marshalNSkillConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_skills(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SkillConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_skills_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_alert(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_alert(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Alert(ctx, fc.Args["id"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Alert) graphql.Marshaler {
+			return ec.marshalOAlert2ᚖskillgraphᚋmodelsᚐAlert(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_alert(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Alert(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_alert_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_alerts(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_alerts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Alerts(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Alert]) graphql.Marshaler {
+			return ec.marshalNAlertConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_alerts(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AlertConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_alerts_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_alertDryRun(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_alertDryRun(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().AlertDryRun(ctx, fc.Args["input"].(models.DryRunInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.DryRunDay) graphql.Marshaler {
+			return ec.marshalNDryRunDay2ᚕᚖskillgraphᚋmodelsᚐDryRunDayᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_alertDryRun(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DryRunDay(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_alertDryRun_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_suite(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -6991,6 +12406,98 @@ func (ec *executionContext) fieldContext_Query___schema(_ context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _Rate_value(ctx context.Context, field graphql.CollectedField, obj *models.Rate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Rate_value(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Value, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Rate_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Rate", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _Rate_count(ctx context.Context, field graphql.CollectedField, obj *models.Rate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Rate_count(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Count, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Rate_count(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Rate", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Rate_low(ctx context.Context, field graphql.CollectedField, obj *models.Rate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Rate_low(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Low, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Rate_low(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Rate", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _Rate_high(ctx context.Context, field graphql.CollectedField, obj *models.Rate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Rate_high(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.High, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Rate_high(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Rate", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
 func (ec *executionContext) _RemoveMemberPayload_user(ctx context.Context, field graphql.CollectedField, obj *models.RemoveMemberPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -7023,6 +12530,176 @@ func (ec *executionContext) fieldContext_RemoveMemberPayload_user(_ context.Cont
 	return fc, nil
 }
 
+func (ec *executionContext) _RepeatedPush_status(ctx context.Context, field graphql.CollectedField, obj *models.RepeatedPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepeatedPush_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepeatedPush_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepeatedPush", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepeatedPush_pushId(ctx context.Context, field graphql.CollectedField, obj *models.RepeatedPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepeatedPush_pushId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PushID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepeatedPush_pushId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepeatedPush", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _RepeatedPush_isNew(ctx context.Context, field graphql.CollectedField, obj *models.RepeatedPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepeatedPush_isNew(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IsNew, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepeatedPush_isNew(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepeatedPush", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _RepeatedPush_duplicate(ctx context.Context, field graphql.CollectedField, obj *models.RepeatedPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepeatedPush_duplicate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Duplicate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepeatedPush_duplicate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepeatedPush", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _RepeatedPush_accepted(ctx context.Context, field graphql.CollectedField, obj *models.RepeatedPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepeatedPush_accepted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Accepted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PushCounts) graphql.Marshaler {
+			return ec.marshalNPushCounts2ᚖskillgraphᚋmodelsᚐPushCounts(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepeatedPush_accepted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepeatedPush",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PushCounts(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepeatedPush_duplicates(ctx context.Context, field graphql.CollectedField, obj *models.RepeatedPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepeatedPush_duplicates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Duplicates, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepeatedPush_duplicates(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepeatedPush", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _RepeatedPush_ignored(ctx context.Context, field graphql.CollectedField, obj *models.RepeatedPush) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepeatedPush_ignored(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Ignored, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepeatedPush_ignored(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepeatedPush", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _RevokeApiKeyPayload_apiKey(ctx context.Context, field graphql.CollectedField, obj *models.RevokeAPIKeyPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -7050,6 +12727,1056 @@ func (ec *executionContext) fieldContext_RevokeApiKeyPayload_apiKey(_ context.Co
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_ApiKey(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Skill_id(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Skill_name(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Skill_status(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.SkillStatus) graphql.Marshaler {
+			return ec.marshalNSkillStatus2skillgraphᚋmodelsᚐSkillStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, false, false, errors.New("field of type SkillStatus does not have child fields"))
+}
+
+func (ec *executionContext) _Skill_uniqueSessions(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_uniqueSessions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UniqueSessions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_uniqueSessions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Skill_gradedSessions(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_gradedSessions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.GradedSessions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_gradedSessions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Skill_hasEvidence(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_hasEvidence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.HasEvidence(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_hasEvidence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, true, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _Skill_firstSeenAt(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_firstSeenAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FirstSeenAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_firstSeenAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Skill_lastSeenAt(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_lastSeenAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastSeenAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_lastSeenAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Skill_triggerRate(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_triggerRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Skill().TriggerRate(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_triggerRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, true, true, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _Skill_avgConfidence(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_avgConfidence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Skill().AvgConfidence(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_avgConfidence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, true, true, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _Skill_confidenceCoverage(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_confidenceCoverage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Skill().ConfidenceCoverage(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_confidenceCoverage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, true, true, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _Skill_passRate(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_passRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PassRate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_passRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _Skill_rates(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_rates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Skill().Rates(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SkillRates) graphql.Marshaler {
+			return ec.marshalNSkillRates2ᚖskillgraphᚋmodelsᚐSkillRates(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_rates(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Skill",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SkillRates(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Skill_dailyStats(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_dailyStats(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Skill().DailyStats(ctx, obj, fc.Args["since"].(*models.Date), fc.Args["until"].(*models.Date))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.DailyStat) graphql.Marshaler {
+			return ec.marshalNDailyStat2ᚕᚖskillgraphᚋmodelsᚐDailyStatᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_dailyStats(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Skill",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DailyStat(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Skill_dailyStats_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Skill_breakdown(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_breakdown(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Skill().Breakdown(ctx, obj, fc.Args["by"].(models.Dimension))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.SkillBreakdown) graphql.Marshaler {
+			return ec.marshalNSkillBreakdown2ᚕᚖskillgraphᚋmodelsᚐSkillBreakdownᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_breakdown(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Skill",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SkillBreakdown(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Skill_breakdown_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Skill_confusedWith(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_confusedWith(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Skill().ConfusedWith(ctx, obj, fc.Args["first"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.SkillConfusion) graphql.Marshaler {
+			return ec.marshalNSkillConfusion2ᚕᚖskillgraphᚋmodelsᚐSkillConfusionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_confusedWith(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Skill",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SkillConfusion(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Skill_confusedWith_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Skill_alerts(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_alerts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Skill().Alerts(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Alert]) graphql.Marshaler {
+			return ec.marshalNAlertConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_alerts(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Skill",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AlertConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Skill_alerts_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Skill_incidents(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_incidents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Skill().Incidents(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Incident]) graphql.Marshaler {
+			return ec.marshalNIncidentConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_incidents(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Skill",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_IncidentConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Skill_incidents_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Skill_createdAt(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Skill", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SkillBreakdown_value(ctx context.Context, field graphql.CollectedField, obj *models.SkillBreakdown) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillBreakdown_value(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Value(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SkillBreakdown_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SkillBreakdown", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SkillBreakdown_sessions(ctx context.Context, field graphql.CollectedField, obj *models.SkillBreakdown) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillBreakdown_sessions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Sessions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SkillBreakdown_sessions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SkillBreakdown", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SkillBreakdown_triggerRate(ctx context.Context, field graphql.CollectedField, obj *models.SkillBreakdown) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillBreakdown_triggerRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TriggerRate(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+			return ec.marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SkillBreakdown_triggerRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillBreakdown",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Rate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SkillBreakdown_passRate(ctx context.Context, field graphql.CollectedField, obj *models.SkillBreakdown) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillBreakdown_passRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PassRate(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+			return ec.marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SkillBreakdown_passRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillBreakdown",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Rate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SkillBreakdown_avgConfidence(ctx context.Context, field graphql.CollectedField, obj *models.SkillBreakdown) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillBreakdown_avgConfidence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AvgConfidence(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+			return ec.marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SkillBreakdown_avgConfidence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillBreakdown",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Rate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SkillConfusion_skill(ctx context.Context, field graphql.CollectedField, obj *models.SkillConfusion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillConfusion_skill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SkillConfusion().Skill(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalNSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SkillConfusion_skill(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillConfusion",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SkillConfusion_sessions(ctx context.Context, field graphql.CollectedField, obj *models.SkillConfusion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillConfusion_sessions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Sessions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SkillConfusion_sessions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SkillConfusion", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SkillConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Skill]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.Skill]) graphql.Marshaler {
+			return ec.marshalNSkillEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SkillConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SkillEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SkillConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Skill]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Skill) graphql.Marshaler {
+			return ec.marshalNSkill2ᚕᚖskillgraphᚋmodelsᚐSkillᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SkillConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SkillConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Skill]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SkillConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SkillConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Skill]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SkillConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SkillConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SkillEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Skill]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SkillEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SkillEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SkillEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Skill]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalNSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SkillEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SkillRates_triggerRate(ctx context.Context, field graphql.CollectedField, obj *models.SkillRates) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillRates_triggerRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TriggerRate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+			return ec.marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SkillRates_triggerRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillRates",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Rate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SkillRates_confidenceCoverage(ctx context.Context, field graphql.CollectedField, obj *models.SkillRates) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillRates_confidenceCoverage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ConfidenceCoverage, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+			return ec.marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SkillRates_confidenceCoverage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillRates",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Rate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SkillRates_avgConfidence(ctx context.Context, field graphql.CollectedField, obj *models.SkillRates) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillRates_avgConfidence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AvgConfidence, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+			return ec.marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SkillRates_avgConfidence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillRates",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Rate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SkillRates_passRate(ctx context.Context, field graphql.CollectedField, obj *models.SkillRates) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillRates_passRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PassRate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+			return ec.marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SkillRates_passRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillRates",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Rate(ctx, field)
 		},
 	}
 	return fc, nil
@@ -7762,6 +14489,75 @@ func (ec *executionContext) fieldContext_TaskPackageCase_resourceHints(_ context
 	return graphql.NewScalarFieldContext("TaskPackageCase", field, false, false, errors.New("field of type JSON does not have child fields"))
 }
 
+func (ec *executionContext) _TestAlertPayload_delivered(ctx context.Context, field graphql.CollectedField, obj *models.TestAlertPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TestAlertPayload_delivered(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Delivered, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TestAlertPayload_delivered(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TestAlertPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _TestAlertPayload_status(ctx context.Context, field graphql.CollectedField, obj *models.TestAlertPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TestAlertPayload_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TestAlertPayload_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TestAlertPayload", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _TestAlertPayload_message(ctx context.Context, field graphql.CollectedField, obj *models.TestAlertPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TestAlertPayload_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TestAlertPayload_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TestAlertPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _TriggerQueryCase_id(ctx context.Context, field graphql.CollectedField, obj *models.TriggerQueryCase) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -7898,6 +14694,38 @@ func (ec *executionContext) _TriggerQueryCase_invocationType(ctx context.Context
 }
 func (ec *executionContext) fieldContext_TriggerQueryCase_invocationType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("TriggerQueryCase", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _UpdateAlertPayload_alert(ctx context.Context, field graphql.CollectedField, obj *models.UpdateAlertPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdateAlertPayload_alert(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Alert, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Alert) graphql.Marshaler {
+			return ec.marshalNAlert2ᚖskillgraphᚋmodelsᚐAlert(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UpdateAlertPayload_alert(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdateAlertPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Alert(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _UpdateApiKeyPayload_apiKey(ctx context.Context, field graphql.CollectedField, obj *models.UpdateAPIKeyPayload) (ret graphql.Marshaler) {
@@ -9491,6 +16319,64 @@ func (ec *executionContext) unmarshalInputAddMemberInput(ctx context.Context, ob
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputCreateAlertInput(ctx context.Context, obj any) (models.CreateAlertInput, error) {
+	var it models.CreateAlertInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"skillId", "type", "threshold", "channel", "config"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "skillId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("skillId"))
+			data, err := ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SkillID = graphql.OmittableOf(data)
+		case "type":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("type"))
+			data, err := ec.unmarshalNAlertType2skillgraphᚋmodelsᚐAlertType(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Type = data
+		case "threshold":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("threshold"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Threshold = graphql.OmittableOf(data)
+		case "channel":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("channel"))
+			data, err := ec.unmarshalNAlertChannel2skillgraphᚋmodelsᚐAlertChannel(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Channel = data
+		case "config":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("config"))
+			data, err := ec.unmarshalNJSON2skillgraphᚋmodelsᚐJSON(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Config = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputCreateApiKeyInput(ctx context.Context, obj any) (models.CreateAPIKeyInput, error) {
 	var it models.CreateAPIKeyInput
 	if obj == nil {
@@ -9614,6 +16500,61 @@ func (ec *executionContext) unmarshalInputCreateSuiteInput(ctx context.Context, 
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputDryRunInput(ctx context.Context, obj any) (models.DryRunInput, error) {
+	var it models.DryRunInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["days"]; !present {
+		asMap["days"] = 90
+	}
+
+	fieldsInOrder := [...]string{"skillId", "type", "threshold", "days"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "skillId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("skillId"))
+			data, err := ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SkillID = graphql.OmittableOf(data)
+		case "type":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("type"))
+			data, err := ec.unmarshalNAlertType2skillgraphᚋmodelsᚐAlertType(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Type = data
+		case "threshold":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("threshold"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Threshold = graphql.OmittableOf(data)
+		case "days":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("days"))
+			data, err := ec.unmarshalNInt2int(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Days = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputEventFilter(ctx context.Context, obj any) (models.EventFilter, error) {
 	var it models.EventFilter
 	if obj == nil {
@@ -9653,6 +16594,108 @@ func (ec *executionContext) unmarshalInputEventFilter(ctx context.Context, obj a
 				return it, err
 			}
 			it.ActorID = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputPushTelemetryInput(ctx context.Context, obj any) (models.PushTelemetryInput, error) {
+	var it models.PushTelemetryInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"schemaVersion", "clientVersion", "pushId", "normalizerVersion", "canonical"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "schemaVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("schemaVersion"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SchemaVersion = data
+		case "clientVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientVersion"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClientVersion = graphql.OmittableOf(data)
+		case "pushId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("pushId"))
+			data, err := ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PushID = data
+		case "normalizerVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("normalizerVersion"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.NormalizerVersion = graphql.OmittableOf(data)
+		case "canonical":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("canonical"))
+			data, err := ec.unmarshalNJSON2skillgraphᚋmodelsᚐJSON(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Canonical = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputSkillFilter(ctx context.Context, obj any) (models.SkillFilter, error) {
+	var it models.SkillFilter
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"status", "nameContains", "hasEvidence"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "status":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("status"))
+			data, err := ec.unmarshalOSkillStatus2ᚖskillgraphᚋmodelsᚐSkillStatus(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Status = graphql.OmittableOf(data)
+		case "nameContains":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("nameContains"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.NameContains = graphql.OmittableOf(data)
+		case "hasEvidence":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("hasEvidence"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.HasEvidence = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil
@@ -9718,6 +16761,57 @@ func (ec *executionContext) unmarshalInputSuiteFilter(ctx context.Context, obj a
 				return it, err
 			}
 			it.Archived = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputUpdateAlertInput(ctx context.Context, obj any) (models.UpdateAlertInput, error) {
+	var it models.UpdateAlertInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"enabled", "mutedUntil", "threshold", "config"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "enabled":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("enabled"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Enabled = graphql.OmittableOf(data)
+		case "mutedUntil":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("mutedUntil"))
+			data, err := ec.unmarshalOTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MutedUntil = graphql.OmittableOf(data)
+		case "threshold":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("threshold"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Threshold = graphql.OmittableOf(data)
+		case "config":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("config"))
+			data, err := ec.unmarshalOJSON2skillgraphᚋmodelsᚐJSON(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Config = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil
@@ -9893,11 +16987,26 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._SuiteRevision(ctx, sel, obj)
+	case *models.Skill:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Skill(ctx, sel, obj)
 	case *models.Organization:
 		if obj == nil {
 			return graphql.Null
 		}
 		return ec._Organization(ctx, sel, obj)
+	case *models.Notification:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Notification(ctx, sel, obj)
+	case *models.Incident:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Incident(ctx, sel, obj)
 	case *models.Event:
 		if obj == nil {
 			return graphql.Null
@@ -9908,11 +17017,43 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._EvalSuite(ctx, sel, obj)
+	case *models.Alert:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Alert(ctx, sel, obj)
 	default:
 		if typedObj, ok := obj.(graphql.Marshaler); ok {
 			return typedObj
 		} else {
 			panic(fmt.Errorf("unexpected type %T; non-generated variants of Node must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _PushReceipt(ctx context.Context, sel ast.SelectionSet, obj models.PushReceipt) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case models.RepeatedPush:
+		return ec._RepeatedPush(ctx, sel, &obj)
+	case *models.RepeatedPush:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._RepeatedPush(ctx, sel, obj)
+	case models.NewPush:
+		return ec._NewPush(ctx, sel, &obj)
+	case *models.NewPush:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._NewPush(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of PushReceipt must implement graphql.Marshaler", obj))
 		}
 	}
 }
@@ -9935,6 +17076,385 @@ func (ec *executionContext) _AddMemberPayload(ctx context.Context, sel ast.Selec
 			out.Values[i] = graphql.MarshalString("AddMemberPayload")
 		case "user":
 			out.Values[i] = ec._AddMemberPayload_user(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var alertImplementors = []string{"Alert", "Node"}
+
+func (ec *executionContext) _Alert(ctx context.Context, sel ast.SelectionSet, obj *models.Alert) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, alertImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Alert")
+		case "id":
+			out.Values[i] = ec._Alert_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "skillId":
+			out.Values[i] = ec._Alert_skillId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "skill":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Alert_skill(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "type":
+			out.Values[i] = ec._Alert_type(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "threshold":
+			out.Values[i] = ec._Alert_threshold(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "channel":
+			out.Values[i] = ec._Alert_channel(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "config":
+			out.Values[i] = ec._Alert_config(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "signingSecret":
+			out.Values[i] = ec._Alert_signingSecret(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "state":
+			out.Values[i] = ec._Alert_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "enabled":
+			out.Values[i] = ec._Alert_enabled(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "disabledReason":
+			out.Values[i] = ec._Alert_disabledReason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "mutedUntil":
+			out.Values[i] = ec._Alert_mutedUntil(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "incidents":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Alert_incidents(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "notifications":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Alert_notifications(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Alert_createdBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdAt":
+			out.Values[i] = ec._Alert_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "updatedAt":
+			out.Values[i] = ec._Alert_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var alertConnectionImplementors = []string{"AlertConnection"}
+
+func (ec *executionContext) _AlertConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.Alert]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, alertConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AlertConnection")
+		case "edges":
+			out.Values[i] = ec._AlertConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._AlertConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._AlertConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._AlertConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var alertEdgeImplementors = []string{"AlertEdge"}
+
+func (ec *executionContext) _AlertEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.Alert]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, alertEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AlertEdge")
+		case "cursor":
+			out.Values[i] = ec._AlertEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._AlertEdge_node(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -10381,6 +17901,44 @@ func (ec *executionContext) _ChangeMemberRolePayload(ctx context.Context, sel as
 	return out
 }
 
+var createAlertPayloadImplementors = []string{"CreateAlertPayload"}
+
+func (ec *executionContext) _CreateAlertPayload(ctx context.Context, sel ast.SelectionSet, obj *models.CreateAlertPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, createAlertPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CreateAlertPayload")
+		case "alert":
+			out.Values[i] = ec._CreateAlertPayload_alert(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var createApiKeyPayloadImplementors = []string{"CreateApiKeyPayload"}
 
 func (ec *executionContext) _CreateApiKeyPayload(ctx context.Context, sel ast.SelectionSet, obj *models.CreateAPIKeyPayload) graphql.Marshaler {
@@ -10462,6 +18020,117 @@ func (ec *executionContext) _CreateSuitePayload(ctx context.Context, sel ast.Sel
 	return out
 }
 
+var dailyStatImplementors = []string{"DailyStat"}
+
+func (ec *executionContext) _DailyStat(ctx context.Context, sel ast.SelectionSet, obj *models.DailyStat) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, dailyStatImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DailyStat")
+		case "date":
+			out.Values[i] = ec._DailyStat_date(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "sessions":
+			out.Values[i] = ec._DailyStat_sessions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "triggeredSessions":
+			out.Values[i] = ec._DailyStat_triggeredSessions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "triggerRate":
+			out.Values[i] = ec._DailyStat_triggerRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "graded":
+			out.Values[i] = ec._DailyStat_graded(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "passed":
+			out.Values[i] = ec._DailyStat_passed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "passRate":
+			out.Values[i] = ec._DailyStat_passRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "avgConfidence":
+			out.Values[i] = ec._DailyStat_avgConfidence(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var deleteAlertPayloadImplementors = []string{"DeleteAlertPayload"}
+
+func (ec *executionContext) _DeleteAlertPayload(ctx context.Context, sel ast.SelectionSet, obj *models.DeleteAlertPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deleteAlertPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeleteAlertPayload")
+		case "deletedId":
+			out.Values[i] = ec._DeleteAlertPayload_deletedId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var deleteSuitePayloadImplementors = []string{"DeleteSuitePayload"}
 
 func (ec *executionContext) _DeleteSuitePayload(ctx context.Context, sel ast.SelectionSet, obj *models.DeleteSuitePayload) graphql.Marshaler {
@@ -10476,6 +18145,135 @@ func (ec *executionContext) _DeleteSuitePayload(ctx context.Context, sel ast.Sel
 			out.Values[i] = graphql.MarshalString("DeleteSuitePayload")
 		case "deletedId":
 			out.Values[i] = ec._DeleteSuitePayload_deletedId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var dryRunDayImplementors = []string{"DryRunDay"}
+
+func (ec *executionContext) _DryRunDay(ctx context.Context, sel ast.SelectionSet, obj *models.DryRunDay) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, dryRunDayImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DryRunDay")
+		case "date":
+			out.Values[i] = ec._DryRunDay_date(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "skill":
+			out.Values[i] = ec._DryRunDay_skill(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "value":
+			out.Values[i] = ec._DryRunDay_value(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var eraseSessionPayloadImplementors = []string{"EraseSessionPayload"}
+
+func (ec *executionContext) _EraseSessionPayload(ctx context.Context, sel ast.SelectionSet, obj *models.EraseSessionPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, eraseSessionPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EraseSessionPayload")
+		case "erased":
+			out.Values[i] = ec._EraseSessionPayload_erased(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var eraseUserPayloadImplementors = []string{"EraseUserPayload"}
+
+func (ec *executionContext) _EraseUserPayload(ctx context.Context, sel ast.SelectionSet, obj *models.EraseUserPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, eraseUserPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EraseUserPayload")
+		case "user":
+			out.Values[i] = ec._EraseUserPayload_user(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "erased":
+			out.Values[i] = ec._EraseUserPayload_erased(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -11220,6 +19018,264 @@ func (ec *executionContext) _ExactMatchCase(ctx context.Context, sel ast.Selecti
 	return out
 }
 
+var incidentImplementors = []string{"Incident", "Node"}
+
+func (ec *executionContext) _Incident(ctx context.Context, sel ast.SelectionSet, obj *models.Incident) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, incidentImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Incident")
+		case "id":
+			out.Values[i] = ec._Incident_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "alert":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Incident_alert(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "skill":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Incident_skill(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "value":
+			out.Values[i] = ec._Incident_value(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "openedAt":
+			out.Values[i] = ec._Incident_openedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "resolvedAt":
+			out.Values[i] = ec._Incident_resolvedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var incidentConnectionImplementors = []string{"IncidentConnection"}
+
+func (ec *executionContext) _IncidentConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.Incident]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, incidentConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("IncidentConnection")
+		case "edges":
+			out.Values[i] = ec._IncidentConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._IncidentConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._IncidentConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._IncidentConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var incidentEdgeImplementors = []string{"IncidentEdge"}
+
+func (ec *executionContext) _IncidentEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.Incident]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, incidentEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("IncidentEdge")
+		case "cursor":
+			out.Values[i] = ec._IncidentEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._IncidentEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var jsonSchemaCaseImplementors = []string{"JsonSchemaCase", "EvalCase"}
 
 func (ec *executionContext) _JsonSchemaCase(ctx context.Context, sel ast.SelectionSet, obj *models.JSONSchemaCase) graphql.Marshaler {
@@ -11361,6 +19417,55 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		switch field.Name {
 		case "__typename":
 			out.Values[i] = graphql.MarshalString("Mutation")
+		case "pushTelemetry":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_pushTelemetry(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "createAlert":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createAlert(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "updateAlert":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateAlert(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "deleteAlert":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteAlert(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "testAlert":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_testAlert(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "eraseSession":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_eraseSession(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "eraseUser":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_eraseUser(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "createSuite":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_createSuite(ctx, field)
@@ -11436,6 +19541,385 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 				return ec._Mutation_removeMember(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var newPushImplementors = []string{"NewPush", "PushReceipt"}
+
+func (ec *executionContext) _NewPush(ctx context.Context, sel ast.SelectionSet, obj *models.NewPush) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, newPushImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NewPush")
+		case "status":
+			out.Values[i] = ec._NewPush_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pushId":
+			out.Values[i] = ec._NewPush_pushId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "isNew":
+			out.Values[i] = ec._NewPush_isNew(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "accepted":
+			out.Values[i] = ec._NewPush_accepted(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "duplicates":
+			out.Values[i] = ec._NewPush_duplicates(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "ignored":
+			out.Values[i] = ec._NewPush_ignored(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var notificationImplementors = []string{"Notification", "Node"}
+
+func (ec *executionContext) _Notification(ctx context.Context, sel ast.SelectionSet, obj *models.Notification) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, notificationImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Notification")
+		case "id":
+			out.Values[i] = ec._Notification_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "incident":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Notification_incident(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "kind":
+			out.Values[i] = ec._Notification_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "state":
+			out.Values[i] = ec._Notification_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "attempts":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Notification_attempts(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdAt":
+			out.Values[i] = ec._Notification_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "deliveredAt":
+			out.Values[i] = ec._Notification_deliveredAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var notificationAttemptImplementors = []string{"NotificationAttempt"}
+
+func (ec *executionContext) _NotificationAttempt(ctx context.Context, sel ast.SelectionSet, obj *models.NotificationAttempt) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, notificationAttemptImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NotificationAttempt")
+		case "number":
+			out.Values[i] = ec._NotificationAttempt_number(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "status":
+			out.Values[i] = ec._NotificationAttempt_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._NotificationAttempt_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "at":
+			out.Values[i] = ec._NotificationAttempt_at(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var notificationConnectionImplementors = []string{"NotificationConnection"}
+
+func (ec *executionContext) _NotificationConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.Notification]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, notificationConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NotificationConnection")
+		case "edges":
+			out.Values[i] = ec._NotificationConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._NotificationConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._NotificationConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._NotificationConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var notificationEdgeImplementors = []string{"NotificationEdge"}
+
+func (ec *executionContext) _NotificationEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.Notification]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, notificationEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NotificationEdge")
+		case "cursor":
+			out.Values[i] = ec._NotificationEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._NotificationEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -11689,6 +20173,69 @@ func (ec *executionContext) _PageInfo(ctx context.Context, sel ast.SelectionSet,
 	return out
 }
 
+var pushCountsImplementors = []string{"PushCounts"}
+
+func (ec *executionContext) _PushCounts(ctx context.Context, sel ast.SelectionSet, obj *models.PushCounts) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, pushCountsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PushCounts")
+		case "sessions":
+			out.Values[i] = ec._PushCounts_sessions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "prompts":
+			out.Values[i] = ec._PushCounts_prompts(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "skillInvocations":
+			out.Values[i] = ec._PushCounts_skillInvocations(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "executionFacts":
+			out.Values[i] = ec._PushCounts_executionFacts(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "gradingResults":
+			out.Values[i] = ec._PushCounts_gradingResults(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "improvementSignals":
+			out.Values[i] = ec._PushCounts_improvementSignals(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var queryImplementors = []string{"Query"}
 
 func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) graphql.Marshaler {
@@ -11819,6 +20366,116 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "skill":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_skill(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "skills":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_skills(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "alert":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_alert(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "alerts":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_alerts(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "alertDryRun":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_alertDryRun(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "suite":
 			field := field
 
@@ -11898,6 +20555,59 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 	return out
 }
 
+var rateImplementors = []string{"Rate"}
+
+func (ec *executionContext) _Rate(ctx context.Context, sel ast.SelectionSet, obj *models.Rate) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, rateImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Rate")
+		case "value":
+			out.Values[i] = ec._Rate_value(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "count":
+			out.Values[i] = ec._Rate_count(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "low":
+			out.Values[i] = ec._Rate_low(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "high":
+			out.Values[i] = ec._Rate_high(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var removeMemberPayloadImplementors = []string{"RemoveMemberPayload"}
 
 func (ec *executionContext) _RemoveMemberPayload(ctx context.Context, sel ast.SelectionSet, obj *models.RemoveMemberPayload) graphql.Marshaler {
@@ -11912,6 +20622,74 @@ func (ec *executionContext) _RemoveMemberPayload(ctx context.Context, sel ast.Se
 			out.Values[i] = graphql.MarshalString("RemoveMemberPayload")
 		case "user":
 			out.Values[i] = ec._RemoveMemberPayload_user(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var repeatedPushImplementors = []string{"RepeatedPush", "PushReceipt"}
+
+func (ec *executionContext) _RepeatedPush(ctx context.Context, sel ast.SelectionSet, obj *models.RepeatedPush) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, repeatedPushImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RepeatedPush")
+		case "status":
+			out.Values[i] = ec._RepeatedPush_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pushId":
+			out.Values[i] = ec._RepeatedPush_pushId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "isNew":
+			out.Values[i] = ec._RepeatedPush_isNew(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "duplicate":
+			out.Values[i] = ec._RepeatedPush_duplicate(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "accepted":
+			out.Values[i] = ec._RepeatedPush_accepted(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "duplicates":
+			out.Values[i] = ec._RepeatedPush_duplicates(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "ignored":
+			out.Values[i] = ec._RepeatedPush_ignored(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -11951,6 +20729,747 @@ func (ec *executionContext) _RevokeApiKeyPayload(ctx context.Context, sel ast.Se
 		case "apiKey":
 			out.Values[i] = ec._RevokeApiKeyPayload_apiKey(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var skillImplementors = []string{"Skill", "Node"}
+
+func (ec *executionContext) _Skill(ctx context.Context, sel ast.SelectionSet, obj *models.Skill) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, skillImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Skill")
+		case "id":
+			out.Values[i] = ec._Skill_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "name":
+			out.Values[i] = ec._Skill_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "status":
+			out.Values[i] = ec._Skill_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "uniqueSessions":
+			out.Values[i] = ec._Skill_uniqueSessions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "gradedSessions":
+			out.Values[i] = ec._Skill_gradedSessions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "hasEvidence":
+			out.Values[i] = ec._Skill_hasEvidence(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "firstSeenAt":
+			out.Values[i] = ec._Skill_firstSeenAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "lastSeenAt":
+			out.Values[i] = ec._Skill_lastSeenAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "triggerRate":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_triggerRate(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "avgConfidence":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_avgConfidence(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "confidenceCoverage":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_confidenceCoverage(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "passRate":
+			out.Values[i] = ec._Skill_passRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "rates":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_rates(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "dailyStats":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_dailyStats(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "breakdown":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_breakdown(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "confusedWith":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_confusedWith(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "alerts":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_alerts(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "incidents":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_incidents(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdAt":
+			out.Values[i] = ec._Skill_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var skillBreakdownImplementors = []string{"SkillBreakdown"}
+
+func (ec *executionContext) _SkillBreakdown(ctx context.Context, sel ast.SelectionSet, obj *models.SkillBreakdown) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, skillBreakdownImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SkillBreakdown")
+		case "value":
+			out.Values[i] = ec._SkillBreakdown_value(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "sessions":
+			out.Values[i] = ec._SkillBreakdown_sessions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "triggerRate":
+			out.Values[i] = ec._SkillBreakdown_triggerRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "passRate":
+			out.Values[i] = ec._SkillBreakdown_passRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "avgConfidence":
+			out.Values[i] = ec._SkillBreakdown_avgConfidence(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var skillConfusionImplementors = []string{"SkillConfusion"}
+
+func (ec *executionContext) _SkillConfusion(ctx context.Context, sel ast.SelectionSet, obj *models.SkillConfusion) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, skillConfusionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SkillConfusion")
+		case "skill":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SkillConfusion_skill(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "sessions":
+			out.Values[i] = ec._SkillConfusion_sessions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var skillConnectionImplementors = []string{"SkillConnection"}
+
+func (ec *executionContext) _SkillConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.Skill]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, skillConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SkillConnection")
+		case "edges":
+			out.Values[i] = ec._SkillConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._SkillConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._SkillConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SkillConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var skillEdgeImplementors = []string{"SkillEdge"}
+
+func (ec *executionContext) _SkillEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.Skill]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, skillEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SkillEdge")
+		case "cursor":
+			out.Values[i] = ec._SkillEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._SkillEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var skillRatesImplementors = []string{"SkillRates"}
+
+func (ec *executionContext) _SkillRates(ctx context.Context, sel ast.SelectionSet, obj *models.SkillRates) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, skillRatesImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SkillRates")
+		case "triggerRate":
+			out.Values[i] = ec._SkillRates_triggerRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "confidenceCoverage":
+			out.Values[i] = ec._SkillRates_confidenceCoverage(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "avgConfidence":
+			out.Values[i] = ec._SkillRates_avgConfidence(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "passRate":
+			out.Values[i] = ec._SkillRates_passRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -12411,6 +21930,54 @@ func (ec *executionContext) _TaskPackageCase(ctx context.Context, sel ast.Select
 	return out
 }
 
+var testAlertPayloadImplementors = []string{"TestAlertPayload"}
+
+func (ec *executionContext) _TestAlertPayload(ctx context.Context, sel ast.SelectionSet, obj *models.TestAlertPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, testAlertPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("TestAlertPayload")
+		case "delivered":
+			out.Values[i] = ec._TestAlertPayload_delivered(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "status":
+			out.Values[i] = ec._TestAlertPayload_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._TestAlertPayload_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var triggerQueryCaseImplementors = []string{"TriggerQueryCase", "EvalCase"}
 
 func (ec *executionContext) _TriggerQueryCase(ctx context.Context, sel ast.SelectionSet, obj *models.TriggerQueryCase) graphql.Marshaler {
@@ -12451,6 +22018,44 @@ func (ec *executionContext) _TriggerQueryCase(ctx context.Context, sel ast.Selec
 		case "invocationType":
 			out.Values[i] = ec._TriggerQueryCase_invocationType(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var updateAlertPayloadImplementors = []string{"UpdateAlertPayload"}
+
+func (ec *executionContext) _UpdateAlertPayload(ctx context.Context, sel ast.SelectionSet, obj *models.UpdateAlertPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, updateAlertPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UpdateAlertPayload")
+		case "alert":
+			out.Values[i] = ec._UpdateAlertPayload_alert(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -13291,6 +22896,98 @@ func (ec *executionContext) unmarshalNAddMemberInput2skillgraphᚋmodelsᚐAddMe
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) marshalNAlert2ᚕᚖskillgraphᚋmodelsᚐAlertᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Alert) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAlert2ᚖskillgraphᚋmodelsᚐAlert(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNAlert2ᚖskillgraphᚋmodelsᚐAlert(ctx context.Context, sel ast.SelectionSet, v *models.Alert) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._Alert(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNAlertChannel2skillgraphᚋmodelsᚐAlertChannel(ctx context.Context, v any) (models.AlertChannel, error) {
+	var res models.AlertChannel
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAlertChannel2skillgraphᚋmodelsᚐAlertChannel(ctx context.Context, sel ast.SelectionSet, v models.AlertChannel) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) marshalNAlertConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.Alert]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AlertConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNAlertEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.Alert]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAlertEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNAlertEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.Alert]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AlertEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNAlertState2skillgraphᚋmodelsᚐAlertState(ctx context.Context, v any) (models.AlertState, error) {
+	var res models.AlertState
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAlertState2skillgraphᚋmodelsᚐAlertState(ctx context.Context, sel ast.SelectionSet, v models.AlertState) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) unmarshalNAlertType2skillgraphᚋmodelsᚐAlertType(ctx context.Context, v any) (models.AlertType, error) {
+	var res models.AlertType
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAlertType2skillgraphᚋmodelsᚐAlertType(ctx context.Context, sel ast.SelectionSet, v models.AlertType) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
 func (ec *executionContext) marshalNApiKey2ᚕᚖskillgraphᚋmodelsᚐAPIKeyᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.APIKey) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -13399,6 +23096,11 @@ func (ec *executionContext) marshalNCaseKind2skillgraphᚋmodelsᚐCaseKind(ctx 
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) unmarshalNCreateAlertInput2skillgraphᚋmodelsᚐCreateAlertInput(ctx context.Context, v any) (models.CreateAlertInput, error) {
+	res, err := ec.unmarshalInputCreateAlertInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNCreateApiKeyInput2skillgraphᚋmodelsᚐCreateAPIKeyInput(ctx context.Context, v any) (models.CreateAPIKeyInput, error) {
 	res, err := ec.unmarshalInputCreateApiKeyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -13406,6 +23108,83 @@ func (ec *executionContext) unmarshalNCreateApiKeyInput2skillgraphᚋmodelsᚐCr
 
 func (ec *executionContext) unmarshalNCreateSuiteInput2skillgraphᚋmodelsᚐCreateSuiteInput(ctx context.Context, v any) (models.CreateSuiteInput, error) {
 	res, err := ec.unmarshalInputCreateSuiteInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNDailyStat2ᚕᚖskillgraphᚋmodelsᚐDailyStatᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.DailyStat) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDailyStat2ᚖskillgraphᚋmodelsᚐDailyStat(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNDailyStat2ᚖskillgraphᚋmodelsᚐDailyStat(ctx context.Context, sel ast.SelectionSet, v *models.DailyStat) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DailyStat(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNDate2skillgraphᚋmodelsᚐDate(ctx context.Context, v any) (models.Date, error) {
+	var res models.Date
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNDate2skillgraphᚋmodelsᚐDate(ctx context.Context, sel ast.SelectionSet, v models.Date) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNDimension2skillgraphᚋmodelsᚐDimension(ctx context.Context, v any) (models.Dimension, error) {
+	var res models.Dimension
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNDimension2skillgraphᚋmodelsᚐDimension(ctx context.Context, sel ast.SelectionSet, v models.Dimension) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) marshalNDryRunDay2ᚕᚖskillgraphᚋmodelsᚐDryRunDayᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.DryRunDay) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDryRunDay2ᚖskillgraphᚋmodelsᚐDryRunDay(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNDryRunDay2ᚖskillgraphᚋmodelsᚐDryRunDay(ctx context.Context, sel ast.SelectionSet, v *models.DryRunDay) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DryRunDay(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNDryRunInput2skillgraphᚋmodelsᚐDryRunInput(ctx context.Context, v any) (models.DryRunInput, error) {
+	res, err := ec.unmarshalInputDryRunInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -13569,6 +23348,22 @@ func (ec *executionContext) marshalNExpectation2skillgraphᚋmodelsᚐExpectatio
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) unmarshalNFloat2float64(ctx context.Context, v any) (float64, error) {
+	res, err := graphql.UnmarshalFloatContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNFloat2float64(ctx context.Context, sel ast.SelectionSet, v float64) graphql.Marshaler {
+	_ = sel
+	res := graphql.MarshalFloatContext(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return graphql.WrapContextMarshaler(ctx, res)
+}
+
 func (ec *executionContext) unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx context.Context, v any) (ids.ID, error) {
 	var res ids.ID
 	err := res.UnmarshalGQL(v)
@@ -13606,6 +23401,68 @@ func (ec *executionContext) marshalNID2ᚕskillgraphᚋinternalᚋidsᚐIDᚄ(ct
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalNIncident2ᚕᚖskillgraphᚋmodelsᚐIncidentᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Incident) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNIncident2ᚖskillgraphᚋmodelsᚐIncident(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNIncident2ᚖskillgraphᚋmodelsᚐIncident(ctx context.Context, sel ast.SelectionSet, v *models.Incident) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._Incident(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNIncidentConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.Incident]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._IncidentConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNIncidentEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.Incident]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNIncidentEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNIncidentEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.Incident]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._IncidentEdge(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNInt2int(ctx context.Context, v any) (int, error) {
@@ -13648,6 +23505,114 @@ func (ec *executionContext) marshalNNode2ᚕskillgraphᚋmodelsᚐNode(ctx conte
 	})
 
 	return ret
+}
+
+func (ec *executionContext) marshalNNotification2ᚕᚖskillgraphᚋmodelsᚐNotificationᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Notification) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNNotification2ᚖskillgraphᚋmodelsᚐNotification(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNNotification2ᚖskillgraphᚋmodelsᚐNotification(ctx context.Context, sel ast.SelectionSet, v *models.Notification) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._Notification(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNNotificationAttempt2ᚕᚖskillgraphᚋmodelsᚐNotificationAttemptᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.NotificationAttempt) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNNotificationAttempt2ᚖskillgraphᚋmodelsᚐNotificationAttempt(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNNotificationAttempt2ᚖskillgraphᚋmodelsᚐNotificationAttempt(ctx context.Context, sel ast.SelectionSet, v *models.NotificationAttempt) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._NotificationAttempt(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNNotificationConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.Notification]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._NotificationConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNNotificationEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.Notification]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNNotificationEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNNotificationEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.Notification]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._NotificationEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNNotificationKind2skillgraphᚋmodelsᚐNotificationKind(ctx context.Context, v any) (models.NotificationKind, error) {
+	var res models.NotificationKind
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNNotificationKind2skillgraphᚋmodelsᚐNotificationKind(ctx context.Context, sel ast.SelectionSet, v models.NotificationKind) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) unmarshalNNotificationState2skillgraphᚋmodelsᚐNotificationState(ctx context.Context, v any) (models.NotificationState, error) {
+	var res models.NotificationState
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNNotificationState2skillgraphᚋmodelsᚐNotificationState(ctx context.Context, sel ast.SelectionSet, v models.NotificationState) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
 }
 
 func (ec *executionContext) marshalNOrganization2ᚖskillgraphᚋmodelsᚐOrganization(ctx context.Context, sel ast.SelectionSet, v *models.Organization) graphql.Marshaler {
@@ -13720,6 +23685,21 @@ func (ec *executionContext) marshalNPlan2skillgraphᚋmodelsᚐPlan(ctx context.
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) marshalNPushCounts2ᚖskillgraphᚋmodelsᚐPushCounts(ctx context.Context, sel ast.SelectionSet, v *models.PushCounts) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._PushCounts(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNPushTelemetryInput2skillgraphᚋmodelsᚐPushTelemetryInput(ctx context.Context, v any) (models.PushTelemetryInput, error) {
+	res, err := ec.unmarshalInputPushTelemetryInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNRole2skillgraphᚋmodelsᚐRole(ctx context.Context, v any) (models.Role, error) {
 	var res models.Role
 	err := res.UnmarshalGQLContext(ctx, v)
@@ -13727,6 +23707,140 @@ func (ec *executionContext) unmarshalNRole2skillgraphᚋmodelsᚐRole(ctx contex
 }
 
 func (ec *executionContext) marshalNRole2skillgraphᚋmodelsᚐRole(ctx context.Context, sel ast.SelectionSet, v models.Role) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) marshalNSkill2ᚕᚖskillgraphᚋmodelsᚐSkillᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Skill) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx context.Context, sel ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._Skill(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSkillBreakdown2ᚕᚖskillgraphᚋmodelsᚐSkillBreakdownᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.SkillBreakdown) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSkillBreakdown2ᚖskillgraphᚋmodelsᚐSkillBreakdown(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSkillBreakdown2ᚖskillgraphᚋmodelsᚐSkillBreakdown(ctx context.Context, sel ast.SelectionSet, v *models.SkillBreakdown) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SkillBreakdown(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSkillConfusion2ᚕᚖskillgraphᚋmodelsᚐSkillConfusionᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.SkillConfusion) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSkillConfusion2ᚖskillgraphᚋmodelsᚐSkillConfusion(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSkillConfusion2ᚖskillgraphᚋmodelsᚐSkillConfusion(ctx context.Context, sel ast.SelectionSet, v *models.SkillConfusion) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SkillConfusion(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSkillConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.Skill]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SkillConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSkillEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.Skill]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSkillEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSkillEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.Skill]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SkillEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSkillRates2ᚖskillgraphᚋmodelsᚐSkillRates(ctx context.Context, sel ast.SelectionSet, v *models.SkillRates) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SkillRates(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNSkillStatus2skillgraphᚋmodelsᚐSkillStatus(ctx context.Context, v any) (models.SkillStatus, error) {
+	var res models.SkillStatus
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSkillStatus2skillgraphᚋmodelsᚐSkillStatus(ctx context.Context, sel ast.SelectionSet, v models.SkillStatus) graphql.Marshaler {
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
@@ -13911,6 +24025,11 @@ func (ec *executionContext) marshalNTime2timeᚐTime(ctx context.Context, sel as
 		}
 	}
 	return res
+}
+
+func (ec *executionContext) unmarshalNUpdateAlertInput2skillgraphᚋmodelsᚐUpdateAlertInput(ctx context.Context, v any) (models.UpdateAlertInput, error) {
+	res, err := ec.unmarshalInputUpdateAlertInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNUpdateApiKeyInput2skillgraphᚋmodelsᚐUpdateAPIKeyInput(ctx context.Context, v any) (models.UpdateAPIKeyInput, error) {
@@ -14152,6 +24271,13 @@ func (ec *executionContext) marshalOAddMemberPayload2ᚖskillgraphᚋmodelsᚐAd
 	return ec._AddMemberPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOAlert2ᚖskillgraphᚋmodelsᚐAlert(ctx context.Context, sel ast.SelectionSet, v *models.Alert) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Alert(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOArchiveSuitePayload2ᚖskillgraphᚋmodelsᚐArchiveSuitePayload(ctx context.Context, sel ast.SelectionSet, v *models.ArchiveSuitePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -14196,6 +24322,13 @@ func (ec *executionContext) marshalOChangeMemberRolePayload2ᚖskillgraphᚋmode
 	return ec._ChangeMemberRolePayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOCreateAlertPayload2ᚖskillgraphᚋmodelsᚐCreateAlertPayload(ctx context.Context, sel ast.SelectionSet, v *models.CreateAlertPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CreateAlertPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOCreateApiKeyPayload2ᚖskillgraphᚋmodelsᚐCreateAPIKeyPayload(ctx context.Context, sel ast.SelectionSet, v *models.CreateAPIKeyPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -14210,11 +24343,48 @@ func (ec *executionContext) marshalOCreateSuitePayload2ᚖskillgraphᚋmodelsᚐ
 	return ec._CreateSuitePayload(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalODate2ᚖskillgraphᚋmodelsᚐDate(ctx context.Context, v any) (*models.Date, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.Date)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalODate2ᚖskillgraphᚋmodelsᚐDate(ctx context.Context, sel ast.SelectionSet, v *models.Date) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) marshalODeleteAlertPayload2ᚖskillgraphᚋmodelsᚐDeleteAlertPayload(ctx context.Context, sel ast.SelectionSet, v *models.DeleteAlertPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteAlertPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalODeleteSuitePayload2ᚖskillgraphᚋmodelsᚐDeleteSuitePayload(ctx context.Context, sel ast.SelectionSet, v *models.DeleteSuitePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._DeleteSuitePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOEraseSessionPayload2ᚖskillgraphᚋmodelsᚐEraseSessionPayload(ctx context.Context, sel ast.SelectionSet, v *models.EraseSessionPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._EraseSessionPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOEraseUserPayload2ᚖskillgraphᚋmodelsᚐEraseUserPayload(ctx context.Context, sel ast.SelectionSet, v *models.EraseUserPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._EraseUserPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOEvalSuite2ᚖskillgraphᚋmodelsᚐEvalSuite(ctx context.Context, sel ast.SelectionSet, v *models.EvalSuite) graphql.Marshaler {
@@ -14409,6 +24579,20 @@ func (ec *executionContext) marshalOPlan2ᚖskillgraphᚋmodelsᚐPlan(ctx conte
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) marshalOPushReceipt2skillgraphᚋmodelsᚐPushReceipt(ctx context.Context, sel ast.SelectionSet, v models.PushReceipt) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PushReceipt(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx context.Context, sel ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Rate(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalORemoveMemberPayload2ᚖskillgraphᚋmodelsᚐRemoveMemberPayload(ctx context.Context, sel ast.SelectionSet, v *models.RemoveMemberPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -14433,6 +24617,53 @@ func (ec *executionContext) unmarshalORole2ᚖskillgraphᚋmodelsᚐRole(ctx con
 }
 
 func (ec *executionContext) marshalORole2ᚖskillgraphᚋmodelsᚐRole(ctx context.Context, sel ast.SelectionSet, v *models.Role) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) marshalOSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx context.Context, sel ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Skill(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOSkillFilter2ᚖskillgraphᚋmodelsᚐSkillFilter(ctx context.Context, v any) (*models.SkillFilter, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputSkillFilter(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOSkillOrder2ᚖskillgraphᚋmodelsᚐSkillOrder(ctx context.Context, v any) (*models.SkillOrder, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.SkillOrder)
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOSkillOrder2ᚖskillgraphᚋmodelsᚐSkillOrder(ctx context.Context, sel ast.SelectionSet, v *models.SkillOrder) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) unmarshalOSkillStatus2ᚖskillgraphᚋmodelsᚐSkillStatus(ctx context.Context, v any) (*models.SkillStatus, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.SkillStatus)
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOSkillStatus2ᚖskillgraphᚋmodelsᚐSkillStatus(ctx context.Context, sel ast.SelectionSet, v *models.SkillStatus) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
@@ -14532,6 +24763,13 @@ func (ec *executionContext) marshalOSuiteSourceKind2ᚖskillgraphᚋmodelsᚐSui
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) marshalOTestAlertPayload2ᚖskillgraphᚋmodelsᚐTestAlertPayload(ctx context.Context, sel ast.SelectionSet, v *models.TestAlertPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._TestAlertPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOTime2ᚖtimeᚐTime(ctx context.Context, v any) (*time.Time, error) {
 	if v == nil {
 		return nil, nil
@@ -14548,6 +24786,13 @@ func (ec *executionContext) marshalOTime2ᚖtimeᚐTime(ctx context.Context, sel
 	_ = ctx
 	res := models.MarshalTime(*v)
 	return res
+}
+
+func (ec *executionContext) marshalOUpdateAlertPayload2ᚖskillgraphᚋmodelsᚐUpdateAlertPayload(ctx context.Context, sel ast.SelectionSet, v *models.UpdateAlertPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdateAlertPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOUpdateApiKeyPayload2ᚖskillgraphᚋmodelsᚐUpdateAPIKeyPayload(ctx context.Context, sel ast.SelectionSet, v *models.UpdateAPIKeyPayload) graphql.Marshaler {

@@ -11,28 +11,47 @@ import (
 
 // Every edge of the graph: where it starts, what it is asked with, and the store's batch that answers.
 var (
-	APIKeyUser       = one("ApiKey.user", func(k *models.APIKey) *ids.ID { return &k.UserID }, store.Org.UsersByID)
-	EventActor       = one("Event.actor", func(e *models.Event) *ids.ID { return e.ActorID }, store.Org.UsersByID)
-	EventObject      = one("Event.object", func(e *models.Event) *ids.ID { return &e.ObjectID }, nodes)
-	NodeByID         = one("Query.node", func(id *ids.ID) *ids.ID { return id }, nodes)
-	OrgAPIKeys       = page("Organization.apiKeys", func(o *models.Organization) *ids.ID { return &o.ID }, store.Org.KeysOf)
-	OrgMembers       = page("Organization.members", func(o *models.Organization) *ids.ID { return &o.ID }, store.Org.MembersOf)
-	RevisionCases    = one("SuiteRevision.casesJson", func(r *models.SuiteRevision) *ids.ID { return &r.ID }, store.Org.CasesOfRevisions)
-	RevisionAuthor   = one("SuiteRevision.createdBy", func(r *models.SuiteRevision) *ids.ID { return r.CreatedByID }, store.Org.UsersByID)
-	RevisionSuite    = one("SuiteRevision.suite", func(r *models.SuiteRevision) *ids.ID { return &r.SuiteID }, store.Org.SuitesByID)
-	SuiteAuthor      = one("EvalSuite.createdBy", func(s *models.EvalSuite) *ids.ID { return s.CreatedByID }, store.Org.UsersByID)
-	SuiteCases       = one("EvalSuite.casesJson", func(s *models.EvalSuite) *ids.ID { return &s.ID }, store.Org.CasesOfSuites)
-	SuiteRevisions   = page("EvalSuite.revisions", func(s *models.EvalSuite) *ids.ID { return &s.ID }, store.Org.RevisionsOf)
-	ViewerAPIKey     = one("Viewer.apiKey", func(v *models.Viewer) *ids.ID { return &v.KeyID }, store.Org.KeysByID)
-	ViewerOrg        = one("Viewer.organization", func(v *models.Viewer) *ids.ID { return &v.OrgID }, store.Org.OrganizationsByID)
-	ViewerUser       = one("Viewer.user", func(v *models.Viewer) *ids.ID { return &v.UserID }, store.Org.UsersByID)
-	OrganizationByID = one("Query.organization", func(v *models.Viewer) *ids.ID { return &v.OrgID }, store.Org.OrganizationsByID)
+	AlertAuthor        = one("Alert.createdBy", func(a *models.Alert) *ids.ID { return a.CreatedByID }, store.Org.UsersByID)
+	AlertIncidents     = page("Alert.incidents", func(a *models.Alert) *ids.ID { return &a.ID }, store.Org.IncidentsOfAlerts)
+	AlertNotifications = page("Alert.notifications", func(a *models.Alert) *ids.ID { return &a.ID }, store.Org.NotificationsOf)
+	AlertSkill         = one("Alert.skill", func(a *models.Alert) *ids.ID { return a.SkillID }, store.Org.SkillsByID)
+	IncidentAlert      = one("Incident.alert", func(i *models.Incident) *ids.ID { return &i.AlertID }, store.Org.AlertsByID)
+	IncidentSkill      = one("Incident.skill", func(i *models.Incident) *ids.ID { return &i.SkillID }, store.Org.SkillsByID)
+	NoticeAttempts     = one("Notification.attempts", func(n *models.Notification) *ids.ID { return &n.ID }, store.Org.AttemptsOf)
+	NoticeIncident     = one("Notification.incident", func(n *models.Notification) *ids.ID { return &n.IncidentID }, store.Org.IncidentsByID)
+	SkillAlerts        = page("Skill.alerts", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.AlertsOf)
+	SkillIncidents     = page("Skill.incidents", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.IncidentsOfSkills)
+	APIKeyUser         = one("ApiKey.user", func(k *models.APIKey) *ids.ID { return &k.UserID }, store.Org.UsersByID)
+	EventActor         = one("Event.actor", func(e *models.Event) *ids.ID { return e.ActorID }, store.Org.UsersByID)
+	EventObject        = one("Event.object", func(e *models.Event) *ids.ID { return &e.ObjectID }, nodes)
+	NodeByID           = one("Query.node", func(id *ids.ID) *ids.ID { return id }, nodes)
+	OrgAPIKeys         = page("Organization.apiKeys", func(o *models.Organization) *ids.ID { return &o.ID }, store.Org.KeysOf)
+	OrgMembers         = page("Organization.members", func(o *models.Organization) *ids.ID { return &o.ID }, store.Org.MembersOf)
+	RevisionCases      = one("SuiteRevision.casesJson", func(r *models.SuiteRevision) *ids.ID { return &r.ID }, store.Org.CasesOfRevisions)
+	RevisionAuthor     = one("SuiteRevision.createdBy", func(r *models.SuiteRevision) *ids.ID { return r.CreatedByID }, store.Org.UsersByID)
+	RevisionSuite      = one("SuiteRevision.suite", func(r *models.SuiteRevision) *ids.ID { return &r.SuiteID }, store.Org.SuitesByID)
+	ConfusionSkill     = one("SkillConfusion.skill", func(c *models.SkillConfusion) *ids.ID { return &c.OtherID }, store.Org.SkillsByID)
+	SkillBreakdowns    = many("Skill.breakdown", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.BreakdownsOf)
+	SkillConfusions    = many("Skill.confusedWith", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.ConfusionsOf)
+	SkillDays          = many("Skill.dailyStats", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.DaysOf)
+	SkillSums          = one("Skill.rates", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.RecentSums)
+	SuiteAuthor        = one("EvalSuite.createdBy", func(s *models.EvalSuite) *ids.ID { return s.CreatedByID }, store.Org.UsersByID)
+	SuiteCases         = one("EvalSuite.casesJson", func(s *models.EvalSuite) *ids.ID { return &s.ID }, store.Org.CasesOfSuites)
+	SuiteRevisions     = page("EvalSuite.revisions", func(s *models.EvalSuite) *ids.ID { return &s.ID }, store.Org.RevisionsOf)
+	ViewerAPIKey       = one("Viewer.apiKey", func(v *models.Viewer) *ids.ID { return &v.KeyID }, store.Org.KeysByID)
+	ViewerOrg          = one("Viewer.organization", func(v *models.Viewer) *ids.ID { return &v.OrgID }, store.Org.OrganizationsByID)
+	ViewerUser         = one("Viewer.user", func(v *models.Viewer) *ids.ID { return &v.UserID }, store.Org.UsersByID)
+	OrganizationByID   = one("Query.organization", func(v *models.Viewer) *ids.ID { return &v.OrgID }, store.Org.OrganizationsByID)
 )
 
 // kinds says which batch finds the objects of a kind.
 var kinds = map[ids.Kind]func(store.Org, context.Context, []ids.ID) (map[ids.ID]models.Node, error){
+	ids.Alert:         asNodes(store.Org.AlertsByID),
+	ids.Incident:      asNodes(store.Org.IncidentsByID),
+	ids.Notification:  asNodes(store.Org.NotificationsByID),
 	ids.Event:         asNodes(store.Org.EventsByID),
 	ids.Organization:  asNodes(store.Org.OrganizationsByID),
+	ids.Skill:         asNodes(store.Org.SkillsByID),
 	ids.Suite:         asNodes(store.Org.SuitesByID),
 	ids.SuiteRevision: asNodes(store.Org.RevisionsByID),
 	ids.User:          asNodes(store.Org.UsersByID),

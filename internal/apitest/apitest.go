@@ -9,14 +9,19 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"skillgraph/internal/alerting"
 	"skillgraph/internal/dbtest"
 	"skillgraph/internal/ids"
+	"skillgraph/internal/jobs"
+	"skillgraph/internal/outbound"
 	"skillgraph/internal/server"
 	"skillgraph/internal/store"
 	"skillgraph/models"
@@ -27,6 +32,7 @@ type Server struct {
 	URL      string
 	Handler  http.Handler // what answers there
 	Store    *store.Store
+	Alerts   *jobs.Alerts              // no jobs run unless a test runs them
 	Database string                    // its URL
 	Keys     map[string]string         // API keys by who holds them
 	Viewers  map[string]*models.Viewer // and who they stand for
@@ -54,17 +60,28 @@ var people = []struct {
 func New(t testing.TB) *Server {
 	t.Helper()
 	url := dbtest.Database(t)
-	return Open(t, url, dbtest.Open(t, url, store.Options{MaxConns: 10}))
+	return Open(t, url, dbtest.Open(t, url, store.Options{MaxConns: 10, Clock: clock(time.Now())}))
+}
+
+// Noon is when every test begins, so that scenarios can have dates in them.
+var Noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
+
+func clock(start time.Time) func() time.Time {
+	return func() time.Time { return Noon.Add(time.Since(start)) }
 }
 
 // Open starts a server on a store.
 func Open(t testing.TB, url string, db *store.Store) *Server {
 	t.Helper()
-	srv, err := server.New(server.Config{Store: db})
+	allow := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} // where tests listen
+	sender, err := alerting.New(outbound.New(allow), alerting.MailConfig{}, time.Now)
+	require.NoError(t, err)
+	alerts := &jobs.Alerts{Sender: sender, Now: time.Now, Check: func(url string) error { return outbound.CheckURL(url, allow) }}
+	srv, err := server.New(server.Config{Store: db, Alerts: alerts})
 	require.NoError(t, err)
 	web := httptest.NewServer(srv)
 	t.Cleanup(web.Close)
-	s := &Server{URL: web.URL, Handler: srv, Store: db, Database: url, Keys: map[string]string{}, Viewers: map[string]*models.Viewer{}, Orgs: map[string]ids.ID{}}
+	s := &Server{URL: web.URL, Handler: srv, Store: db, Alerts: alerts, Database: url, Keys: map[string]string{}, Viewers: map[string]*models.Viewer{}, Orgs: map[string]ids.ID{}}
 	for _, p := range people {
 		s.Keys[p.name], s.Viewers[p.name] = dbtest.Key(t, db, p.org, p.name+"@example.com", p.plan, p.role, p.can...)
 		s.Orgs[p.org] = s.Viewers[p.name].OrgID

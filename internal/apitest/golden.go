@@ -131,7 +131,7 @@ var (
 	anyUUID   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	anyTime   = regexp.MustCompile(`"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"`)
 	anyCursor = regexp.MustCompile(`("(?:cursor|startCursor|endCursor)": )"[^"]+"`)
-	anyKey    = regexp.MustCompile(`sg_live_[A-Za-z0-9]+`)
+	anyKey    = regexp.MustCompile(`(?:sg_live|whsec)_[A-Za-z0-9]+`)
 )
 
 // shown are the headers that are part of the contract.

@@ -3,6 +3,8 @@ package demo
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"skillgraph/internal/ids"
 	"skillgraph/internal/store"
@@ -11,30 +13,60 @@ import (
 
 const orgName = "demo"
 
-// Load makes the demo organization, unless it is there, and returns a key of its owner.
-func Load(ctx context.Context, s *store.Store) (string, error) {
-	plan, owner, member := models.PlanEnterprise, models.RoleOwner, models.RoleMember
+// Load makes the demo organizations, unless they are there, and returns a key of the first one's owner.
+func Load(ctx context.Context, s *store.Store, now time.Time) (string, error) {
 	orgs, err := s.Organizations(ctx)
 	if err != nil {
 		return "", err
 	}
-	there := false
-	for _, o := range orgs {
-		there = there || o.Name == orgName
-	}
-	key, _, err := s.Grant(ctx, store.Grant{Org: orgName, Email: "ada@example.com", KeyName: "demo", Plan: &plan, Role: &owner})
+	there := slices.ContainsFunc(orgs, func(o *models.Organization) bool { return o.Name == orgName })
+	key, ada, err := owner(ctx, s, orgName, "ada@example.com", models.PlanEnterprise)
 	if err != nil || there {
 		return key, err
 	}
-	ada, err := s.Viewer(ctx, key)
+	grace, err := ada.AddMember(ctx, "grace@example.com", models.RoleMember)
 	if err != nil {
 		return "", err
 	}
-	grace, err := s.Org(ada.OrgID, ada.UserID).AddMember(ctx, "grace@example.com", member)
-	if err != nil {
+	if err := suites(ctx, ada, s.Org(ada.ID(), grace.ID)); err != nil {
 		return "", err
 	}
-	return key, suites(ctx, s.Org(ada.OrgID, ada.UserID), s.Org(ada.OrgID, grace.ID))
+	if err := telemetry(ctx, ada, demoSkills, now, 1); err != nil {
+		return "", err
+	}
+	if err := alerts(ctx, ada); err != nil {
+		return "", err
+	}
+	return key, others(ctx, s, now)
+}
+
+// others are two organizations that the first one must never see.
+func others(ctx context.Context, s *store.Store, now time.Time) error {
+	_, linus, err := owner(ctx, s, "northwind", "linus@example.org", models.PlanTeam)
+	if err != nil {
+		return err
+	}
+	if err := telemetry(ctx, linus, demoSkills[:4], now, 2); err != nil {
+		return err
+	}
+	_, barbara, err := owner(ctx, s, "tinkerers", "barbara@example.net", models.PlanFree)
+	if err != nil {
+		return err
+	}
+	return telemetry(ctx, barbara, demoSkills[5:7], now, 3)
+}
+
+func owner(ctx context.Context, s *store.Store, org, email string, plan models.Plan) (string, actor, error) {
+	role := models.RoleOwner
+	key, _, err := s.Grant(ctx, store.Grant{Org: org, Email: email, KeyName: "demo", Plan: &plan, Role: &role})
+	if err != nil {
+		return "", actor{}, err
+	}
+	v, err := s.Viewer(ctx, key)
+	if err != nil {
+		return "", actor{}, err
+	}
+	return key, s.Org(v.OrgID, v.UserID), nil
 }
 
 // actor is somebody at work: one of the demo organization's people.

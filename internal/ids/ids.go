@@ -38,6 +38,11 @@ const (
 	SuiteRevision
 	Source
 	Case
+	Skill
+	Push
+	Alert
+	Incident
+	Notification
 )
 
 var kindNames = [...]string{
@@ -50,6 +55,11 @@ var kindNames = [...]string{
 	SuiteRevision: "suite revision",
 	Source:        "cloud source",
 	Case:          "case",
+	Skill:         "skill",
+	Push:          "push",
+	Alert:         "alert",
+	Incident:      "incident",
+	Notification:  "notification",
 }
 
 // String is the kind as a person would say it.

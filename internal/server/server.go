@@ -16,6 +16,7 @@ import (
 
 	"skillgraph/graph"
 	"skillgraph/internal/errs"
+	"skillgraph/internal/jobs"
 	"skillgraph/internal/request"
 	"skillgraph/internal/store"
 	"skillgraph/internal/viewer"
@@ -26,7 +27,8 @@ import (
 
 // Config is what a server needs to know.
 type Config struct {
-	Store *store.Store
+	Store  *store.Store
+	Alerts resolvers.Alerts
 	// CORSOrigins may read answers in a browser; "*" is everybody.
 	CORSOrigins []string
 	// MetricsElsewhere keeps /metrics off this handler.
@@ -53,8 +55,9 @@ func New(cfg Config) (*Server, error) {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	cfg.Store.Collect(reg)
+	jobs.Collect(cfg.Store, reg)
 	executor := graph.New(graph.Config{
-		Store: cfg.Store, Resolvers: resolvers.Root{}, Metrics: graph.NewMetrics(reg),
+		Store: cfg.Store, Resolvers: resolvers.Root{Alerts: cfg.Alerts}, Metrics: graph.NewMetrics(reg),
 		Stored: rest.Stored(routes), Transport: rest.Transport{},
 	})
 	s := &Server{Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{})}

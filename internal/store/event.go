@@ -14,18 +14,28 @@ const EventChannel = "skillgraph_events"
 
 // event writes a line of the audit trail. It belongs into the transaction of the change it tells of.
 func (o Org) event(ctx context.Context, kind string, object ids.ID, data map[string]any) error {
-	if data == nil {
-		data = map[string]any{}
-	}
-	raw, err := json.Marshal(data)
-	if err != nil {
-		return err
-	}
+	return o.events(ctx, kind, []ids.ID{object}, []map[string]any{data})
+}
+
+// events writes one line for each of several objects, in their order, with one statement.
+func (o Org) events(ctx context.Context, kind string, objects []ids.ID, data []map[string]any) error {
 	now := o.now()
-	_, err = exec(ctx, o.pg, `WITH e AS (
-			INSERT INTO events (org_id, id, kind, object_id, actor_id, data, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
-		) SELECT pg_notify($8, $1::text || ' ' || $2::text)`,
-		o.id, ids.New(ids.Event, now), kind, object, o.by(), models.JSON(raw), now, EventChannel)
+	made, texts := make([]ids.ID, len(objects)), make([]string, len(objects))
+	for i, d := range data {
+		if d == nil {
+			d = map[string]any{}
+		}
+		raw, err := json.Marshal(d)
+		if err != nil {
+			return err
+		}
+		made[i], texts[i] = ids.New(ids.Event, now), string(raw)
+	}
+	_, err := exec(ctx, o.pg, `WITH e AS (
+			INSERT INTO events (org_id, id, kind, object_id, actor_id, data, created_at)
+			SELECT $1, r.id, $3, r.object, $6, r.data::json, $7 FROM unnest($2::uuid[], $4::uuid[], $5::text[]) WITH ORDINALITY AS r(id, object, data, n) ORDER BY r.n
+		) SELECT pg_notify($8, $1::text || ' ' || r.id::text) FROM unnest($2::uuid[]) AS r(id)`,
+		o.id, made, kind, objects, texts, o.by(), now, EventChannel)
 	return err
 }
 
@@ -36,8 +46,8 @@ type eventRow struct {
 }
 
 var eventOrder = order[eventRow]{
-	name: "seq", column: "t.seq", sql: "bigint", desc: true,
-	key: func(e *eventRow) string { return strconv.FormatInt(e.Seq, 10) },
+	name: "seq", columns: []string{"t.seq"}, types: []string{"bigint"}, desc: true,
+	key: func(e *eventRow) []string { return []string{strconv.FormatInt(e.Seq, 10)} },
 	id:  func(e *eventRow) ids.ID { return e.ID },
 }
 

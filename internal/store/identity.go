@@ -31,8 +31,8 @@ func (o Org) MembersOf(ctx context.Context, orgs []ids.ID, w models.Window) (map
 		from:   "(SELECT t.org_id, u.id, u.email, t.role, t.joined_at, t.removed_at FROM " + userTables + " WHERE t.removed_at IS NULL) t",
 		parent: "t.org_id",
 		order: order[models.User]{
-			name: "joined", column: "t.joined_at", sql: "timestamptz", desc: true,
-			key: func(u *models.User) string { return timeKey(u.JoinedAt) },
+			name: "joined", columns: []string{"t.joined_at"}, types: []string{"timestamptz"}, desc: true,
+			key: func(u *models.User) []string { return []string{timeKey(u.JoinedAt)} },
 			id:  func(u *models.User) ids.ID { return u.ID },
 		},
 	}, orgs, w)

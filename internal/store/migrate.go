@@ -44,6 +44,9 @@ func (s *Store) Migrate(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	group, err := m.Migrate(ctx)
+	if err == nil {
+		err = s.migrateQueue(ctx)
+	}
 	taken := []string{}
 	for _, step := range group.Migrations {
 		taken = append(taken, step.String())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,23 +17,23 @@ import (
 	"skillgraph/models"
 )
 
-// order is a way to sort a list: by a column, ties broken by id, with cursors that carry both.
+// order is a way to sort a list: by columns, all up or all down, ties broken by id, with cursors that carry their values.
 type order[T any] struct {
-	name   string // in cursors, so that one of another order is refused
-	column string
-	sql    string // type of the column, for the cursor's text
-	desc   bool
-	key    func(*T) string
-	id     func(*T) ids.ID
+	name    string // in cursors, so that one of another order is refused
+	columns []string
+	types   []string // of the columns, for the cursor's texts
+	desc    bool
+	key     func(*T) []string // the values of the columns
+	id      func(*T) ids.ID
 }
 
 // newest is the order of creation, which ids have in them.
 func newest[T any](id func(*T) ids.ID) order[T] {
-	return order[T]{name: "newest", column: "t.id", sql: "uuid", desc: true, id: id, key: func(row *T) string { return id(row).String() }}
+	return order[T]{name: "newest", desc: true, id: id, key: func(*T) []string { return nil }}
 }
 
 func (o order[T]) cursor(row *T) models.Cursor {
-	return models.Cursor{Order: o.name, Key: o.key(row), ID: o.id(row)}
+	return models.Cursor{Order: o.name, Key: models.CursorKey(o.key(row)...), ID: o.id(row)}
 }
 
 // listing is a list of T that hangs on a parent: every page in the graph is cut here.
@@ -64,14 +65,19 @@ func pages[T any](ctx context.Context, o Org, l listing[T], parents []ids.ID, w 
 	if l.order.desc {
 		dir, cmp = "DESC", "<"
 	}
+	columnList := append(slices.Clone(l.order.columns), l.idCol)
 	if !w.After.ID.IsZero() {
-		if w.After.Order != l.order.name {
+		if w.After.Order != l.order.name || len(w.After.Keys()) != len(l.order.columns) {
 			return nil, errs.At("after").Because("is a cursor of another list or order")
 		}
-		l.filter(fmt.Sprintf("(%s, %s) %s (?::text::%s, ?)", l.order.column, l.idCol, cmp, l.order.sql), w.After.Key, w.After.ID)
+		places, args := make([]string, 0, len(columnList)), make([]any, 0, len(columnList))
+		for i, key := range w.After.Keys() {
+			places, args = append(places, "?::text::"+l.order.types[i]), append(args, key)
+		}
+		l.filter(fmt.Sprintf("(%s) %s (%s)", strings.Join(columnList, ", "), cmp, strings.Join(append(places, "?"), ", ")), append(args, w.After.ID)...)
 	}
 	n := len(l.args) + 2
-	sort := fmt.Sprintf("%s %s, %s %s", l.order.column, dir, l.idCol, dir)
+	sort := strings.Join(columnList, " "+dir+", ") + " " + dir
 	sql := fmt.Sprintf(`SELECT p.id AS parent_key, r.* FROM unnest($2::uuid[]) WITH ORDINALITY AS p(id, n) CROSS JOIN LATERAL (
 		SELECT %s, row_number() OVER (ORDER BY %s) AS place FROM %s WHERE t.org_id = $1 AND %s = p.id%s ORDER BY %s LIMIT $%d OFFSET $%d
 	) r ORDER BY p.n, r.place`, columns[T](), sort, l.from, l.parent, and(l.where), sort, n+1, n+2)

@@ -93,7 +93,7 @@ func (l *layout) add(t reflect.Type, path []int) {
 		case f.Anonymous && f.Name == "BaseModel":
 		case f.Anonymous || option == "inline":
 			l.add(f.Type, at)
-		case name != "":
+		case name != "" && name != "-":
 			l.names, l.paths[name] = append(l.names, name), at
 		}
 	}

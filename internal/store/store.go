@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/riverqueue/river"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
@@ -23,15 +24,21 @@ import (
 type Store struct {
 	pool       *pgxpool.Pool
 	db         *bun.DB
+	queue      *river.Client[pgx.Tx]
 	statements *counter
 	clock      func() time.Time
+	options    Options
 }
 
 // Options adjust a Store; the zero value is right for a server.
 type Options struct {
-	MaxConns int32            // 0: 4 a core, at least 10
-	Clock    func() time.Time // nil: the wall clock
+	MaxConns       int32            // 0: 4 a core, at least 10
+	Clock          func() time.Time // nil: the wall clock
+	Retention      time.Duration    // of raw telemetry; 0: 400 days
+	DropPromptText bool             // keep no prompt text
 }
+
+const defaultRetention = 400 * 24 * time.Hour
 
 // Time limits that the database keeps for us, whatever becomes of the caller.
 var limits = map[string]string{
@@ -58,7 +65,10 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	} else {
 		cfg.MaxConns = max(cfg.MaxConns, 10)
 	}
-	s := &Store{statements: &counter{}, clock: o.Clock}
+	if o.Retention == 0 {
+		o.Retention = defaultRetention
+	}
+	s := &Store{statements: &counter{}, clock: o.Clock, options: o}
 	if s.clock == nil {
 		s.clock = time.Now
 	}
@@ -75,7 +85,8 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s.db = bun.NewDB(stdlib.OpenDBFromPool(s.pool), pgdialect.New())
-	return s, nil
+	s.queue, err = newQueue(s.pool)
+	return s, err
 }
 
 // Close waits for what is under way and lets go of the connections.

@@ -29,12 +29,12 @@ func (o Org) SuitesByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.
 var suiteOrders = map[models.SuiteOrder]order[models.EvalSuite]{
 	models.SuiteOrderCreatedAt: newest(suiteID),
 	models.SuiteOrderUpdatedAt: {
-		name: "updated", column: "t.updated_at", sql: "timestamptz", desc: true, id: suiteID,
-		key: func(s *models.EvalSuite) string { return timeKey(s.UpdatedAt) },
+		name: "updated", columns: []string{"t.updated_at"}, types: []string{"timestamptz"}, desc: true, id: suiteID,
+		key: func(s *models.EvalSuite) []string { return []string{timeKey(s.UpdatedAt)} },
 	},
 	models.SuiteOrderName: {
-		name: "name", column: "t.name", sql: "text", id: suiteID,
-		key: func(s *models.EvalSuite) string { return s.Name },
+		name: "name", columns: []string{"t.name"}, types: []string{"text"}, id: suiteID,
+		key: func(s *models.EvalSuite) []string { return []string{s.Name} },
 	},
 }
 
@@ -186,8 +186,8 @@ func (o Org) RevisionsOf(ctx context.Context, suites []ids.ID, w models.Window) 
 	return pages(ctx, o, listing[models.SuiteRevision]{
 		from: "suite_revisions t", parent: "t.suite_id",
 		order: order[models.SuiteRevision]{
-			name: "number", column: "t.number", sql: "int", desc: true,
-			key: func(r *models.SuiteRevision) string { return strconv.Itoa(r.Number) },
+			name: "number", columns: []string{"t.number"}, types: []string{"int"}, desc: true,
+			key: func(r *models.SuiteRevision) []string { return []string{strconv.Itoa(r.Number)} },
 			id:  func(r *models.SuiteRevision) ids.ID { return r.ID },
 		},
 	}, suites, w)

@@ -1,0 +1,97 @@
+// Package jobs does the work that leaves the process or that nobody waits for: it evaluates alerts, tells people, and
+// deletes what is too old. Jobs are at least once, so every worker may be run twice for the same thing.
+package jobs
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
+
+	"skillgraph/internal/store"
+)
+
+// Config is what the jobs need.
+type Config struct {
+	Store         *store.Store
+	Alerts        *Alerts
+	AlertInterval time.Duration // between two evaluations of an alert
+}
+
+// Jobs is a running queue.
+type Jobs struct{ client *river.Client[pgx.Tx] }
+
+const (
+	workers     = 50 // most of them wait for somebody's endpoint
+	jobTimeout  = time.Minute
+	rescueAfter = 5 * time.Minute // a job of a server that died; longer than any job may take
+	softStop    = 10 * time.Second
+)
+
+// Start works on the queue until Stop. Several servers may share it: each job is taken by one of them.
+func Start(ctx context.Context, cfg Config) (*Jobs, error) {
+	w := river.NewWorkers()
+	river.AddWorker(w, &evaluateWorker{store: cfg.Store, interval: cfg.AlertInterval})
+	river.AddWorker(w, &deliverWorker{store: cfg.Store, alerts: cfg.Alerts, busy: map[string]int{}})
+	river.AddWorker(w, &pruneWorker{store: cfg.Store})
+	client, err := river.NewClient(riverpgxv5.New(cfg.Store.Pool()), &river.Config{
+		Workers: w, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: workers}},
+		FetchCooldown: 10 * time.Millisecond, JobTimeout: jobTimeout, RescueStuckJobsAfter: rescueAfter, SoftStopTimeout: softStop,
+		Logger: slog.New(quiet{slog.Default().Handler()}),
+		PeriodicJobs: []*river.PeriodicJob{
+			every(min(cfg.AlertInterval, 30*time.Second), evaluateJob{}),
+			every(time.Hour, pruneJob{}),
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Jobs{client}, client.Start(ctx)
+}
+
+// Stop finishes the jobs under way, for a while.
+func (j *Jobs) Stop(ctx context.Context) error { return j.client.Stop(ctx) }
+
+// every inserts a job from time to time, on one of the servers, unless the last one is still waiting.
+func every(period time.Duration, job river.JobArgs) *river.PeriodicJob {
+	waiting := []rivertype.JobState{rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateRetryable, rivertype.JobStateScheduled}
+	return river.NewPeriodicJob(river.PeriodicInterval(period), func() (river.JobArgs, *river.InsertOpts) {
+		return job, &river.InsertOpts{MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: waiting}}
+	}, &river.PeriodicJobOpts{RunOnStart: true})
+}
+
+// Collect registers how many jobs there are of each kind in each state.
+func Collect(s *store.Store, reg prometheus.Registerer) { reg.MustRegister(queueFigures{s}) }
+
+type queueFigures struct{ store *store.Store }
+
+var queueDesc = prometheus.NewDesc("skillgraph_jobs", "Jobs in the queue, by kind and state.", []string{"kind", "state"}, nil)
+
+// Describe says what Collect gives.
+func (queueFigures) Describe(ch chan<- *prometheus.Desc) { ch <- queueDesc }
+
+// Collect counts when somebody asks.
+func (f queueFigures) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	counts, err := f.store.QueueCounts(ctx)
+	if err != nil {
+		return // the other figures are still worth having
+	}
+	for k, n := range counts {
+		ch <- prometheus.MustNewConstMetric(queueDesc, prometheus.GaugeValue, float64(n), k[0], k[1])
+	}
+}
+
+// quiet keeps the queue's own news out of the log unless something is wrong.
+type quiet struct{ slog.Handler }
+
+// Enabled leaves out what is only news.
+func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && q.Handler.Enabled(ctx, level)
+}

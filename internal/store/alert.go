@@ -1,0 +1,123 @@
+package store
+
+import (
+	"context"
+
+	"skillgraph/internal/ids"
+	"skillgraph/models"
+)
+
+// CreateAlert saves a checked alert. It is evaluated at the next opportunity.
+func (o Org) CreateAlert(ctx context.Context, a *models.Alert) (*models.Alert, error) {
+	now := o.now()
+	a.OrgID, a.ID, a.DueAt = o.id, ids.New(ids.Alert, now), now
+	a.CreatedByID, a.CreatedAt, a.UpdatedAt = o.by(), now, now
+	return inTx(ctx, o, func(o Org) (*models.Alert, error) {
+		if a.SkillID != nil {
+			if _, err := o.Skill(ctx, models.SkillKey{ID: a.SkillID}); err != nil {
+				return nil, err
+			}
+		}
+		if _, err := o.db.NewInsert().Model(a).Exec(ctx); err != nil {
+			return nil, err
+		}
+		return a, o.event(ctx, "alert.created", a.ID, map[string]any{"type": a.Type.Wire(), "channel": a.Channel.Wire()})
+	})
+}
+
+// Alert is one alert.
+func (o Org) Alert(ctx context.Context, id ids.ID) (*models.Alert, error) {
+	return o.alert(ctx, id, "")
+}
+
+func (o Org) alert(ctx context.Context, id ids.ID, lock string) (*models.Alert, error) {
+	return queryOne[models.Alert](ctx, o.pg, ids.Alert, id, "SELECT "+columns[models.Alert]()+" FROM alerts t WHERE t.org_id = $1 AND t.id = $2"+lock, o.id, id)
+}
+
+// AlertsByID is the batch for every edge to an alert.
+func (o Org) AlertsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.Alert, error) {
+	rows, err := query[models.Alert](ctx, o.pg, "SELECT "+columns[models.Alert]()+" FROM alerts t WHERE t.org_id = $1 AND t.id = ANY($2)", o.id, keys)
+	return byID(rows, alertID), err
+}
+
+func alertID(a *models.Alert) ids.ID { return a.ID }
+
+// Alerts lists the organization's alerts, newest first.
+func (o Org) Alerts(ctx context.Context, w models.Window) (*models.AlertConnection, error) {
+	return page(ctx, o, listing[models.Alert]{from: "alerts t", parent: "t.org_id", order: newest(alertID)}, w)
+}
+
+// AlertsOf lists the alerts of skills, newest first.
+func (o Org) AlertsOf(ctx context.Context, skills []ids.ID, w models.Window) (map[ids.ID]*models.AlertConnection, error) {
+	return pages(ctx, o, listing[models.Alert]{from: "alerts t", parent: "t.skill_id", order: newest(alertID)}, skills, w)
+}
+
+// UpdateAlert changes an alert. It is evaluated at the next opportunity.
+func (o Org) UpdateAlert(ctx context.Context, id ids.ID, in models.UpdateAlertInput, reach models.Reach) (*models.Alert, error) {
+	return inTx(ctx, o, func(o Org) (*models.Alert, error) {
+		a, err := o.alert(ctx, id, " FOR UPDATE")
+		if err != nil {
+			return nil, err
+		}
+		was := a.State
+		if err := in.Apply(a, reach); err != nil {
+			return nil, err
+		}
+		a.UpdatedAt, a.DueAt = o.now(), o.now()
+		if _, err := o.db.NewUpdate().Model(a).WherePK().Exec(ctx); err != nil {
+			return nil, err
+		}
+		return a, o.event(ctx, "alert.updated", id, map[string]any{"from": was.Wire(), "to": a.State.Wire()})
+	})
+}
+
+// DeleteAlert deletes an alert with its incidents and what it told.
+func (o Org) DeleteAlert(ctx context.Context, id ids.ID) error {
+	return o.tx(ctx, func(o Org) error {
+		if _, err := o.alert(ctx, id, " FOR UPDATE"); err != nil {
+			return err
+		}
+		if _, err := exec(ctx, o.pg, "DELETE FROM alerts WHERE org_id = $1 AND id = $2", o.id, id); err != nil {
+			return err
+		}
+		return o.event(ctx, "alert.deleted", id, nil)
+	})
+}
+
+// IncidentsByID is the batch for every edge to an incident.
+func (o Org) IncidentsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.Incident, error) {
+	rows, err := query[models.Incident](ctx, o.pg, "SELECT "+columns[models.Incident]()+" FROM incidents t WHERE t.org_id = $1 AND t.id = ANY($2)", o.id, keys)
+	return byID(rows, incidentID), err
+}
+
+func incidentID(i *models.Incident) ids.ID { return i.ID }
+
+// IncidentsOfAlerts lists the incidents of alerts, newest first.
+func (o Org) IncidentsOfAlerts(ctx context.Context, alerts []ids.ID, w models.Window) (map[ids.ID]*models.IncidentConnection, error) {
+	return pages(ctx, o, listing[models.Incident]{from: "incidents t", parent: "t.alert_id", order: newest(incidentID)}, alerts, w)
+}
+
+// IncidentsOfSkills lists the incidents of skills, newest first.
+func (o Org) IncidentsOfSkills(ctx context.Context, skills []ids.ID, w models.Window) (map[ids.ID]*models.IncidentConnection, error) {
+	return pages(ctx, o, listing[models.Incident]{from: "incidents t", parent: "t.skill_id", order: newest(incidentID)}, skills, w)
+}
+
+// NotificationsByID is the batch for nodes.
+func (o Org) NotificationsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.Notification, error) {
+	rows, err := query[models.Notification](ctx, o.pg, "SELECT "+columns[models.Notification]()+" FROM notifications t WHERE t.org_id = $1 AND t.id = ANY($2)", o.id, keys)
+	return byID(rows, notificationID), err
+}
+
+func notificationID(n *models.Notification) ids.ID { return n.ID }
+
+// NotificationsOf lists what alerts have told, newest first.
+func (o Org) NotificationsOf(ctx context.Context, alerts []ids.ID, w models.Window) (map[ids.ID]*models.NotificationConnection, error) {
+	return pages(ctx, o, listing[models.Notification]{from: "notifications t", parent: "t.alert_id", order: newest(notificationID)}, alerts, w)
+}
+
+// AttemptsOf is the batch for the attempts at notifications, oldest first.
+func (o Org) AttemptsOf(ctx context.Context, notifications []ids.ID) (map[ids.ID][]*models.NotificationAttempt, error) {
+	rows, err := query[models.NotificationAttempt](ctx, o.pg, "SELECT "+columns[models.NotificationAttempt]()+` FROM notification_attempts t
+		WHERE t.org_id = $1 AND t.notification_id = ANY($2) ORDER BY t.notification_id, t.number`, o.id, notifications)
+	return group(rows, func(a *models.NotificationAttempt) ids.ID { return a.NotificationID }), err
+}
