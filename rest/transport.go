@@ -14,8 +14,9 @@ import (
 
 // call is a stored operation to be run for a request.
 type call struct {
-	route *Route
-	vars  map[string]any
+	route  *Route
+	vars   map[string]any
+	answer func(data []byte, err error)
 }
 
 type callKey struct{}
@@ -33,8 +34,8 @@ func (Transport) Supports(r *http.Request) bool {
 	return ok
 }
 
-// Do runs the operation and writes the answer.
-func (Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
+// Do runs the operation and hands on the answer.
+func (Transport) Do(_ http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	ctx := r.Context()
 	c := ctx.Value(callKey{}).(call)
 	now := graphql.Now()
@@ -54,9 +55,9 @@ func (Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphEx
 	case resp == nil:
 		return // the client has gone
 	case len(resp.Errors) > 0:
-		WriteError(w, r, worst(resp.Errors))
+		c.answer(nil, worst(resp.Errors))
 	default:
-		c.route.write(w, r, resp.Data)
+		c.answer(resp.Data, nil)
 	}
 }
 

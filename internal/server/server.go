@@ -14,6 +14,7 @@ import (
 
 	"skillgraph/graph"
 	"skillgraph/internal/errs"
+	"skillgraph/internal/otlp"
 	"skillgraph/internal/store"
 	"skillgraph/internal/viewer"
 	"skillgraph/resolvers"
@@ -73,6 +74,7 @@ func New(cfg Config) (*Server, error) {
 	r.Group(func(r chi.Router) {
 		r.Use(keys.Middleware(rest.WriteError))
 		rest.Mount(r, routes, schema, executor)
+		r.Post("/v1/logs", otlp.Handler(rest.Runner(routes, executor)))
 	})
 	r.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		rest.WriteError(w, r, errs.New(errs.NotFound, "There is nothing at %s", r.URL.Path))
