@@ -129,7 +129,7 @@ func (in PushTelemetryInput) ParsePush() (*Push, error) {
 	if err := json.Unmarshal(in.Canonical, &p.Canonical); err != nil {
 		return nil, locate(in.Canonical)
 	}
-	return p, errs.Within(p.check(), "canonical")
+	return p, errs.Within(p.Validate(), "canonical")
 }
 
 // locate finds the field that could not be decoded: slowly, since that is rare.
@@ -193,8 +193,11 @@ const (
 	maxWord       = 500
 )
 
-// check is the rule for every record; it names the first that breaks it. It also replaces what PostgreSQL cannot store.
-func (c *Canonical) check() error {
+// InvocationModes are the ways in which a skill comes to be invoked.
+var InvocationModes = []string{"explicit", "implicit", "inferred", "repaired"}
+
+// Validate is the rule for every record; it names the first that breaks it. It also replaces what PostgreSQL cannot store.
+func (c *Canonical) Validate() error {
 	for i := range c.Sessions {
 		r := &c.Sessions[i]
 		k := recordCheck{at: []any{"sessions", i}}
@@ -220,7 +223,7 @@ func (c *Canonical) check() error {
 		k.id("skill_invocation_id", r.InvocationID).id("session_id", r.SessionID).need("occurred_at", r.OccurredAt != nil)
 		k.skill("skill_name", r.SkillName).need("triggered", r.Triggered != nil)
 		k.fraction("confidence", r.Confidence).words("matched_prompt_id", r.MatchedPromptID, "skill_version_hash", r.VersionHash)
-		k.oneOf("invocation_mode", r.InvocationMode, "explicit", "implicit", "inferred", "repaired")
+		k.oneOf("invocation_mode", r.InvocationMode, InvocationModes...)
 		if k.err != nil {
 			return k.err
 		}

@@ -50,11 +50,11 @@ func (b binder) bind(w http.ResponseWriter, r *http.Request) (vars map[string]an
 	body, done := map[string]json.RawMessage{}, func() {}
 	vars = map[string]any{}
 	if b.takesBody() {
-		r.Body = http.MaxBytesReader(w, r.Body, b.route.maxBody)
 		if mediaType(r) == "multipart/form-data" && b.takesFiles() {
+			r.Body = http.MaxBytesReader(w, r.Body, b.route.maxBody)
 			body, done, err = b.readForm(r, vars)
 		} else {
-			body, err = b.readJSON(r)
+			body, err = b.readJSON(w, r)
 		}
 		if err != nil {
 			return nil, done, err
@@ -114,14 +114,10 @@ func pathParam(r *http.Request, name string) string {
 	return s
 }
 
-func (b binder) readJSON(r *http.Request) (map[string]json.RawMessage, error) {
-	body, err := b.unpacked(r)
+func (b binder) readJSON(w http.ResponseWriter, r *http.Request) (map[string]json.RawMessage, error) {
+	raw, err := ReadBody(w, r, b.route.maxBody)
 	if err != nil {
 		return nil, err
-	}
-	raw, err := io.ReadAll(body)
-	if err != nil {
-		return nil, b.tooLarge(err)
 	}
 	if len(raw) == 0 {
 		return map[string]json.RawMessage{}, nil // every variable may be optional
@@ -136,20 +132,25 @@ func (b binder) readJSON(r *http.Request) (map[string]json.RawMessage, error) {
 	return object, nil
 }
 
-// unpacked is the body without its gzip, which may make it twice as large as the route's limit and no larger.
-func (b binder) unpacked(r *http.Request) (io.Reader, error) {
+// ReadBody reads a body up to the limit, without its gzip, which may make it twice as large and no larger.
+func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	body := http.MaxBytesReader(w, r.Body, limit)
 	switch encoding := r.Header.Get("Content-Encoding"); encoding {
 	case "", "identity":
-		return r.Body, nil
 	case "gzip":
-		z, err := gzip.NewReader(r.Body)
+		z, err := gzip.NewReader(body)
 		if err != nil {
 			return nil, errs.At().Because("the body is not gzip, though its header says so")
 		}
-		return http.MaxBytesReader(nil, z, 2*b.route.maxBody), nil
+		body = http.MaxBytesReader(nil, z, 2*limit)
 	default:
 		return nil, errs.New(errs.BadMediaType, "Send the body plain or packed with gzip, not %q", encoding)
 	}
+	raw, err := io.ReadAll(body)
+	if err != nil {
+		return nil, tooLarge(err)
+	}
+	return raw, nil
 }
 
 func because(err error) string {
@@ -160,7 +161,7 @@ func because(err error) string {
 	return ""
 }
 
-func (b binder) tooLarge(err error) error {
+func tooLarge(err error) error {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
 		return errs.New(errs.TooLarge, "The body is too large: the limit is %d KiB", large.Limit>>10)

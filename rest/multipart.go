@@ -60,7 +60,7 @@ func (b binder) readForm(r *http.Request, vars map[string]any) (map[string]json.
 func (b binder) formError(err error) error {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
-		return b.tooLarge(err)
+		return tooLarge(err)
 	}
 	return errs.At().Because("the form is cut off or broken")
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -155,10 +156,41 @@ func Mount(r chi.Router, routes []*Route, schema *ast.Schema, executor http.Hand
 				WriteError(w, req, err)
 				return
 			}
-			executor.ServeHTTP(w, req.WithContext(withCall(req.Context(), call{route, vars})))
+			executor.ServeHTTP(w, req.WithContext(withCall(req.Context(), call{route, vars, func(data []byte, err error) {
+				if err != nil {
+					WriteError(w, req, err)
+					return
+				}
+				route.write(w, req, data)
+			}})))
 		}))
 	}
 }
+
+// Runner is for a handler that speaks another protocol and means one of the routes: it runs the stored operation of
+// that name with variables that are in order, and returns the body that the route would have written.
+func Runner(routes []*Route, executor http.Handler) func(r *http.Request, operation string, vars map[string]any) ([]byte, error) {
+	return func(r *http.Request, operation string, vars map[string]any) (body []byte, err error) {
+		i := slices.IndexFunc(routes, func(rt *Route) bool { return rt.Name == operation })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no stored operation %s", operation)
+		}
+		err = errors.New("the operation has not answered") // the client has gone
+		executor.ServeHTTP(nowhere{}, r.WithContext(withCall(r.Context(), call{routes[i], vars, func(data []byte, failed error) {
+			if err = failed; err == nil {
+				body, _ = routes[i].shape.apply(data)
+			}
+		}})))
+		return body, err
+	}
+}
+
+// nowhere takes what the executor would tell a client whose answer somebody else writes.
+type nowhere struct{}
+
+func (nowhere) Header() http.Header         { return http.Header{} }
+func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
+func (nowhere) WriteHeader(int)             {}
 
 // Stored are the documents of the routes by their text, for the executor's cache.
 func Stored(routes []*Route) map[string]*ast.QueryDocument {

@@ -17,8 +17,9 @@ import (
 
 // call is a stored operation to be run for a request.
 type call struct {
-	route *Route
-	vars  map[string]any
+	route  *Route
+	vars   map[string]any
+	answer func(data []byte, err error)
 }
 
 type callKey struct{}
@@ -36,16 +37,16 @@ func (Transport) Supports(r *http.Request) bool {
 	return ok
 }
 
-// Do runs the operation and writes the answer.
-func (Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
+// Do runs the operation and hands on the answer.
+func (Transport) Do(_ http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
+	ctx := r.Context()
+	c := ctx.Value(callKey{}).(call)
 	defer func() {
 		if v := recover(); v != nil { // the server itself would answer in the shape of GraphQL
 			err := fmt.Errorf("panic: %v\n%s", v, debug.Stack())
-			WriteError(w, r, worst(exec.DispatchError(r.Context(), gqlerror.List{gqlerror.Wrap(err)}).Errors))
+			c.answer(nil, worst(exec.DispatchError(r.Context(), gqlerror.List{gqlerror.Wrap(err)}).Errors))
 		}
 	}()
-	ctx := r.Context()
-	c := ctx.Value(callKey{}).(call)
 	now := graphql.Now()
 	op, list := exec.CreateOperationContext(ctx, &graphql.RawParams{
 		Query: c.route.Query, OperationName: c.route.Name, Variables: c.vars, Headers: r.Header,
@@ -63,9 +64,9 @@ func (Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphEx
 	case resp == nil:
 		return // the client has gone
 	case len(resp.Errors) > 0:
-		WriteError(w, r, worst(resp.Errors))
+		c.answer(nil, worst(resp.Errors))
 	default:
-		c.route.write(w, r, resp.Data)
+		c.answer(resp.Data, nil)
 	}
 }
 

@@ -6,6 +6,7 @@ package ids
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"database/sql/driver"
 	"encoding/binary"
 	"encoding/hex"
@@ -85,6 +86,16 @@ func New(k Kind, now time.Time) ID {
 	_, _ = rand.Read(id[8:]) // never fails
 	id[6] = 0x80 | byte(k)>>4
 	id[7] = byte(k)<<4 | id[15]&0x0f
+	id[8] = 0x80 | id[8]&0x3f
+	return id
+}
+
+// Derive makes an ID that is the same whenever it is made from the same data. It does not sort by age.
+func Derive(k Kind, data []byte) ID {
+	sum := sha256.Sum256(data)
+	id := ID(sum[:16])
+	id[6] = 0x80 | byte(k)>>4
+	id[7] = byte(k)<<4 | id[7]&0x0f
 	id[8] = 0x80 | id[8]&0x3f
 	return id
 }

@@ -67,3 +67,13 @@ func TestJSONAndGraphQLRefuseNumbers(t *testing.T) {
 	require.Error(t, id.UnmarshalGQL(int64(7)))
 	require.Error(t, id.UnmarshalGQL(json.Number("7")))
 }
+
+func TestDerive(t *testing.T) {
+	t.Parallel()
+	id := Derive(Push, []byte("a"))
+	require.Equal(t, id, Derive(Push, []byte("a")))
+	require.NotEqual(t, id, Derive(Push, []byte("b")))
+	require.Equal(t, Push, id.Kind())
+	require.Equal(t, byte(8), id[6]>>4, "version 8")
+	require.Equal(t, byte(2), id[8]>>6, "RFC 9562 variant")
+}

@@ -17,6 +17,7 @@ import (
 	"skillgraph/graph"
 	"skillgraph/internal/errs"
 	"skillgraph/internal/jobs"
+	"skillgraph/internal/otlp"
 	"skillgraph/internal/request"
 	"skillgraph/internal/store"
 	"skillgraph/internal/viewer"
@@ -79,6 +80,7 @@ func New(cfg Config) (*Server, error) {
 	r.Group(func(r chi.Router) {
 		r.Use(keys.Middleware(rest.WriteError))
 		rest.Mount(r, routes, schema, executor)
+		r.Post("/v1/logs", otlp.Handler(rest.Runner(routes, executor)))
 	})
 	r.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		rest.WriteError(w, r, errs.New(errs.NotFound, "There is nothing at %s", r.URL.Path))
