@@ -156,13 +156,7 @@ func Mount(r chi.Router, routes []*Route, schema *ast.Schema, executor http.Hand
 				WriteError(w, req, err)
 				return
 			}
-			executor.ServeHTTP(w, req.WithContext(withCall(req.Context(), call{route, vars, func(data []byte, err error) {
-				if err != nil {
-					WriteError(w, req, err)
-					return
-				}
-				route.write(w, req, data)
-			}})))
+			executor.ServeHTTP(w, req.WithContext(withCall(req.Context(), call{route, vars, route.answer(w, req)})))
 		}))
 	}
 }

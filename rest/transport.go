@@ -70,6 +70,17 @@ func (Transport) Do(_ http.ResponseWriter, r *http.Request, exec graphql.GraphEx
 	}
 }
 
+// answer writes what became of the operation.
+func (rt *Route) answer(w http.ResponseWriter, r *http.Request) func(data []byte, err error) {
+	return func(data []byte, err error) {
+		if err != nil {
+			WriteError(w, r, err)
+			return
+		}
+		rt.write(w, r, data)
+	}
+}
+
 func (rt *Route) write(w http.ResponseWriter, r *http.Request, data []byte) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")

@@ -40,8 +40,9 @@ func (a *answering) DispatchError(_ context.Context, list gqlerror.List) *graphq
 func serve(t *testing.T, text string, answer func() *graphql.Response) (*httptest.ResponseRecorder, *answering) {
 	t.Helper()
 	exec, w := &answering{answer: answer}, httptest.NewRecorder()
-	ctx := withCall(request.WithID(t.Context(), "the-request"), call{route: route(t, text), vars: map[string]any{"a": "b"}})
-	req := httptest.NewRequestWithContext(ctx, http.MethodGet, "/things", nil)
+	req := httptest.NewRequestWithContext(request.WithID(t.Context(), "the-request"), http.MethodGet, "/things", nil)
+	rt := route(t, text)
+	req = req.WithContext(withCall(req.Context(), call{rt, map[string]any{"a": "b"}, rt.answer(w, req)}))
 	require.True(t, Transport{}.Supports(req))
 	Transport{}.Do(w, req, exec)
 	return w, exec

@@ -372,6 +372,9 @@ func TestForgedCursors(t *testing.T) {
 	}
 	for order, read := range lists {
 		for _, key := range []string{"", "x", "99999999999999999999999", "2026-13-45T00:00:00Z", "' OR true --"} {
+			if order == "newest" && key == "" {
+				continue // the id says it all
+			}
 			after := base64.RawURLEncoding.EncodeToString([]byte(order + "\n" + id + "\n" + key))
 			win, err := models.PageArgs{After: &after}.Window()
 			require.NoError(t, err)
