@@ -222,10 +222,10 @@ func TestSchemaInterfacesAreOpen(t *testing.T) {
 	}, ast.Interface)
 }
 
-// TestSchemaTimes: times end in At, and nothing else does.
+// TestSchemaTimes: times end in At, or in Until where they are the end of something, and nothing else does.
 func TestSchemaTimes(t *testing.T) {
 	t.Parallel()
 	fields(func(def *ast.Definition, f *ast.FieldDefinition) {
-		require.Equal(t, strings.HasSuffix(f.Name, "At"), f.Type.Name() == "Time", name(def, f))
+		require.Equal(t, strings.HasSuffix(f.Name, "At") || strings.HasSuffix(f.Name, "Until"), f.Type.Name() == "Time", name(def, f))
 	}, ast.Object, ast.Interface, ast.InputObject)
 }

@@ -71,7 +71,14 @@ type NotificationAttempt struct {
 	Number         int       `bun:"number"`
 	Status         int       `bun:"status"`
 	Message        string    `bun:"message"`
-	At             time.Time `bun:"at"`
+	TriedAt        time.Time `bun:"at"`
+}
+
+// DryRunDay is a day on which an alert would have fired.
+type DryRunDay struct {
+	Date    Date
+	SkillID ids.ID
+	Value   float64
 }
 
 // thresholds are the bounds and the default of each type.

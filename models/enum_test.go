@@ -70,17 +70,25 @@ func TestEnums(t *testing.T) {
 	require.NoError(t, err)
 	ctx := t.Context()
 	tests := map[string]enumTest{
-		"AssertionType":   enumOf(models.AllAssertionType, models.ParseAssertionType, func(e *models.AssertionType, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
-		"CaseKind":        enumOf(models.AllCaseKind, models.ParseCaseKind, func(e *models.CaseKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
-		"Expectation":     enumOf(models.AllExpectation, models.ParseExpectation, func(e *models.Expectation, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
-		"Permission":      enumOf(models.AllPermission, models.ParsePermission, func(e *models.Permission, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
-		"Plan":            enumOf(models.AllPlan, models.ParsePlan, func(e *models.Plan, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
-		"Role":            enumOf(models.AllRole, models.ParseRole, func(e *models.Role, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
-		"SuiteField":      enumOf(models.AllSuiteField, models.ParseSuiteField, func(e *models.SuiteField, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
-		"SuiteKind":       enumOf(models.AllSuiteKind, models.ParseSuiteKind, func(e *models.SuiteKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
-		"SuiteOrder":      enumOf(models.AllSuiteOrder, models.ParseSuiteOrder, func(e *models.SuiteOrder, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
-		"SuiteSourceKind": enumOf(models.AllSuiteSourceKind, models.ParseSuiteSourceKind, func(e *models.SuiteSourceKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
-		"VerifierKind":    enumOf(models.AllVerifierKind, models.ParseVerifierKind, func(e *models.VerifierKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"AlertChannel":      enumOf(models.AllAlertChannel, models.ParseAlertChannel, func(e *models.AlertChannel, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"AlertState":        enumOf(models.AllAlertState, models.ParseAlertState, func(e *models.AlertState, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"AlertType":         enumOf(models.AllAlertType, models.ParseAlertType, func(e *models.AlertType, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"Dimension":         enumOf(models.AllDimension, models.ParseDimension, func(e *models.Dimension, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"NotificationKind":  enumOf(models.AllNotificationKind, models.ParseNotificationKind, func(e *models.NotificationKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"NotificationState": enumOf(models.AllNotificationState, models.ParseNotificationState, func(e *models.NotificationState, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"SkillOrder":        enumOf(models.AllSkillOrder, models.ParseSkillOrder, func(e *models.SkillOrder, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"SkillStatus":       enumOf(models.AllSkillStatus, models.ParseSkillStatus, func(e *models.SkillStatus, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"AssertionType":     enumOf(models.AllAssertionType, models.ParseAssertionType, func(e *models.AssertionType, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"CaseKind":          enumOf(models.AllCaseKind, models.ParseCaseKind, func(e *models.CaseKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"Expectation":       enumOf(models.AllExpectation, models.ParseExpectation, func(e *models.Expectation, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"Permission":        enumOf(models.AllPermission, models.ParsePermission, func(e *models.Permission, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"Plan":              enumOf(models.AllPlan, models.ParsePlan, func(e *models.Plan, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"Role":              enumOf(models.AllRole, models.ParseRole, func(e *models.Role, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"SuiteField":        enumOf(models.AllSuiteField, models.ParseSuiteField, func(e *models.SuiteField, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"SuiteKind":         enumOf(models.AllSuiteKind, models.ParseSuiteKind, func(e *models.SuiteKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"SuiteOrder":        enumOf(models.AllSuiteOrder, models.ParseSuiteOrder, func(e *models.SuiteOrder, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"SuiteSourceKind":   enumOf(models.AllSuiteSourceKind, models.ParseSuiteSourceKind, func(e *models.SuiteSourceKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"VerifierKind":      enumOf(models.AllVerifierKind, models.ParseVerifierKind, func(e *models.VerifierKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 	}
 	for name, def := range schema.Types {
 		if def.Kind == ast.Enum && !def.BuiltIn {

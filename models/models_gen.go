@@ -9,11 +9,6 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 )
 
-// What became of a delivery.
-type PushReceipt interface {
-	IsPushReceipt()
-}
-
 // Somebody to let into the organization.
 type AddMemberInput struct {
 	// E-mail address; the user is made when there is none with it.
@@ -124,16 +119,6 @@ type DeleteSuitePayload struct {
 	DeletedID ids.ID `json:"deletedId"`
 }
 
-// A day on which an alert would have fired.
-type DryRunDay struct {
-	// The day, in UTC.
-	Date Date `json:"date"`
-	// The skill that would have broken the condition.
-	Skill *Skill `json:"skill"`
-	// The pass rate, or the days without data, at the end of that day.
-	Value float64 `json:"value"`
-}
-
 // An alert to try on the past.
 type DryRunInput struct {
 	// The skill; when omitted, every skill, at most the 50 last seen.
@@ -174,24 +159,6 @@ type EventFilter struct {
 type Mutation struct {
 }
 
-// A delivery that was stored.
-type NewPush struct {
-	// Always `accepted`.
-	Status string `json:"status"`
-	// The client's id of the delivery.
-	PushID ids.ID `json:"pushId"`
-	// Always true.
-	IsNew bool `json:"isNew"`
-	// Records that were new or said more than before, by kind.
-	Accepted *PushCounts `json:"accepted"`
-	// Records that said nothing new.
-	Duplicates int `json:"duplicates"`
-	// Records older than the retention, or more than a day ahead.
-	Ignored int `json:"ignored"`
-}
-
-func (NewPush) IsPushReceipt() {}
-
 // Records of telemetry by kind.
 type PushCounts struct {
 	// Sessions.
@@ -224,6 +191,24 @@ type PushTelemetryInput struct {
 	Canonical JSON `json:"canonical"`
 }
 
+// What becomes of pushTelemetry.
+type PushTelemetryPayload struct {
+	// Always `accepted`.
+	Status string `json:"status"`
+	// The client's id of the delivery.
+	PushID ids.ID `json:"pushId"`
+	// Whether the delivery was new.
+	IsNew bool `json:"isNew"`
+	// True for a delivery that had been stored before, and so counts nothing; null for a new one.
+	Duplicate *bool `json:"duplicate,omitempty"`
+	// Records that were new or said more than before, by kind.
+	Accepted *PushCounts `json:"accepted"`
+	// Records that said nothing new.
+	Duplicates int `json:"duplicates"`
+	// Records older than the retention, or more than a day ahead.
+	Ignored int `json:"ignored"`
+}
+
 // What can be asked. Everything is seen from the organization of the API key.
 type Query struct {
 }
@@ -246,26 +231,6 @@ type RemoveMemberPayload struct {
 	User *User `json:"user"`
 }
 
-// A delivery that had been stored before.
-type RepeatedPush struct {
-	// Always `accepted`.
-	Status string `json:"status"`
-	// The client's id of the delivery.
-	PushID ids.ID `json:"pushId"`
-	// Always false.
-	IsNew bool `json:"isNew"`
-	// Always true.
-	Duplicate bool `json:"duplicate"`
-	// Nothing: it was counted the first time.
-	Accepted *PushCounts `json:"accepted"`
-	// 0: they were counted the first time.
-	Duplicates int `json:"duplicates"`
-	// 0: they were counted the first time.
-	Ignored int `json:"ignored"`
-}
-
-func (RepeatedPush) IsPushReceipt() {}
-
 // What becomes of revokeApiKey.
 type RevokeAPIKeyPayload struct {
 	// The key's record as it is now. Every server refuses the key within 5 seconds.
@@ -280,18 +245,6 @@ type SkillFilter struct {
 	NameContains graphql.Omittable[*string] `json:"nameContains,omitempty"`
 	// Only skills that have, or have not, graded sessions.
 	HasEvidence graphql.Omittable[*bool] `json:"hasEvidence,omitempty"`
-}
-
-// The rates of a skill with their counts and intervals; each null when there is nothing to divide by.
-type SkillRates struct {
-	// Sessions in which it fired, of those in which it was seen, in the last 30 days.
-	TriggerRate *Rate `json:"triggerRate,omitempty"`
-	// Triggers that carried a confidence, of all, in the last 30 days.
-	ConfidenceCoverage *Rate `json:"confidenceCoverage,omitempty"`
-	// Mean confidence of the triggers that carried one, in the last 30 days.
-	AvgConfidence *Rate `json:"avgConfidence,omitempty"`
-	// Mean pass rate over the last 20 graded sessions.
-	PassRate *Rate `json:"passRate,omitempty"`
 }
 
 // Which suites to list. Everything given must hold.

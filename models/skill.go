@@ -126,6 +126,28 @@ func (b *SkillBreakdown) PassRate() *Rate { return NewRate(b.Sums.PassRate(), b.
 // AvgConfidence is the mean score of triggers that carried one.
 func (b *SkillBreakdown) AvgConfidence() *Rate { return NewRate(b.Sums.AvgConfidence(), b.Scored) }
 
+// SkillRates are the rates of a skill: of the last 30 days and, for the pass rate, of its last graded sessions.
+type SkillRates struct {
+	SkillID        ids.ID `bun:"skill_id"`
+	Sums           `bun:",inline"`
+	RecentPassRate *float64 `bun:"pass_rate"`
+	RecentGraded   int      `bun:"recent_graded"`
+}
+
+// TriggerRate is the share of sessions in which the skill fired.
+func (r *SkillRates) TriggerRate() *Rate { return NewRate(r.Sums.TriggerRate(), r.Sessions) }
+
+// ConfidenceCoverage is the share of triggers that carried a score.
+func (r *SkillRates) ConfidenceCoverage() *Rate {
+	return NewRate(r.Sums.ConfidenceCoverage(), r.Triggers)
+}
+
+// AvgConfidence is the mean score of triggers that carried one.
+func (r *SkillRates) AvgConfidence() *Rate { return NewRate(r.Sums.AvgConfidence(), r.Scored) }
+
+// PassRate is the mean rate of the last graded sessions.
+func (r *SkillRates) PassRate() *Rate { return NewRate(r.RecentPassRate, r.RecentGraded) }
+
 // NewRate puts a share beside the number it was counted from and its Wilson interval at 95%: 2 of 3 is not 67%.
 func NewRate(value *float64, n int) *Rate {
 	if value == nil || n == 0 {

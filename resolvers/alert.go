@@ -96,6 +96,10 @@ func (alertType) CreatedBy(ctx context.Context, a *models.Alert) (*models.User, 
 	return loader.One(ctx, loader.AlertAuthor, a)
 }
 
+func (dryRunDay) Skill(ctx context.Context, d *models.DryRunDay) (*models.Skill, error) {
+	return loader.One(ctx, loader.DryRunSkill, d)
+}
+
 func (incident) Alert(ctx context.Context, i *models.Incident) (*models.Alert, error) {
 	return loader.One(ctx, loader.IncidentAlert, i)
 }

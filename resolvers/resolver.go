@@ -19,6 +19,7 @@ type Root struct {
 type (
 	alertType      struct{}
 	apiKey         struct{}
+	dryRunDay      struct{}
 	evalSuite      struct{}
 	event          struct{}
 	incident       struct{}
@@ -35,6 +36,7 @@ type (
 // The wiring that gqlgen asks for.
 func (Root) Alert() generated.AlertResolver                   { return alertType{} }
 func (Root) ApiKey() generated.ApiKeyResolver                 { return apiKey{} } //nolint:revive // gqlgen's spelling
+func (Root) DryRunDay() generated.DryRunDayResolver           { return dryRunDay{} }
 func (Root) EvalSuite() generated.EvalSuiteResolver           { return evalSuite{} }
 func (Root) Event() generated.EventResolver                   { return event{} }
 func (Root) Incident() generated.IncidentResolver             { return incident{} }

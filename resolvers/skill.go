@@ -42,24 +42,15 @@ func (skill) ConfidenceCoverage(ctx context.Context, s *models.Skill) (*float64,
 }
 
 func recent(ctx context.Context, s *models.Skill, rate func(*models.Sums) *float64) (*float64, error) {
-	sums, err := loader.One(ctx, loader.SkillSums, s)
+	r, err := loader.One(ctx, loader.SkillRates, s)
 	if err != nil {
 		return nil, err
 	}
-	return rate(sums), nil
+	return rate(&r.Sums), nil
 }
 
 func (skill) Rates(ctx context.Context, s *models.Skill) (*models.SkillRates, error) {
-	sums, err := loader.One(ctx, loader.SkillSums, s)
-	if err != nil {
-		return nil, err
-	}
-	return &models.SkillRates{
-		TriggerRate:        models.NewRate(sums.TriggerRate(), sums.Sessions),
-		ConfidenceCoverage: models.NewRate(sums.ConfidenceCoverage(), sums.Triggers),
-		AvgConfidence:      models.NewRate(sums.AvgConfidence(), sums.Scored),
-		PassRate:           models.NewRate(s.PassRate, s.RecentGraded),
-	}, nil
+	return loader.One(ctx, loader.SkillRates, s)
 }
 
 func (skill) DailyStats(ctx context.Context, s *models.Skill, since, until *models.Date) ([]*models.DailyStat, error) {

@@ -32,6 +32,7 @@ type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 type ResolverRoot interface {
 	Alert() AlertResolver
 	ApiKey() ApiKeyResolver
+	DryRunDay() DryRunDayResolver
 	EvalSuite() EvalSuiteResolver
 	Event() EventResolver
 	Incident() IncidentResolver
@@ -291,7 +292,7 @@ type ComplexityRoot struct {
 		CreateSuite      func(childComplexity int, input models.CreateSuiteInput) int
 		DeleteAlert      func(childComplexity int, id ids.ID) int
 		DeleteSuite      func(childComplexity int, id ids.ID) int
-		EraseSession     func(childComplexity int, sessionID string) int
+		EraseSession     func(childComplexity int, sessionKey string) int
 		EraseUser        func(childComplexity int, userID ids.ID) int
 		PushTelemetry    func(childComplexity int, input models.PushTelemetryInput) int
 		RemoveMember     func(childComplexity int, userID ids.ID) int
@@ -301,15 +302,6 @@ type ComplexityRoot struct {
 		UpdateAPIKey     func(childComplexity int, id ids.ID, input models.UpdateAPIKeyInput) int
 		UpdateAlert      func(childComplexity int, id ids.ID, input models.UpdateAlertInput) int
 		UpdateSuite      func(childComplexity int, id ids.ID, input models.UpdateSuiteInput, ifRevision []int) int
-	}
-
-	NewPush struct {
-		Accepted   func(childComplexity int) int
-		Duplicates func(childComplexity int) int
-		Ignored    func(childComplexity int) int
-		IsNew      func(childComplexity int) int
-		PushID     func(childComplexity int) int
-		Status     func(childComplexity int) int
 	}
 
 	Notification struct {
@@ -323,10 +315,10 @@ type ComplexityRoot struct {
 	}
 
 	NotificationAttempt struct {
-		At      func(childComplexity int) int
 		Message func(childComplexity int) int
 		Number  func(childComplexity int) int
 		Status  func(childComplexity int) int
+		TriedAt func(childComplexity int) int
 	}
 
 	NotificationConnection struct {
@@ -369,6 +361,16 @@ type ComplexityRoot struct {
 		SkillInvocations   func(childComplexity int) int
 	}
 
+	PushTelemetryPayload struct {
+		Accepted   func(childComplexity int) int
+		Duplicate  func(childComplexity int) int
+		Duplicates func(childComplexity int) int
+		Ignored    func(childComplexity int) int
+		IsNew      func(childComplexity int) int
+		PushID     func(childComplexity int) int
+		Status     func(childComplexity int) int
+	}
+
 	Query struct {
 		Alert        func(childComplexity int, id ids.ID) int
 		AlertDryRun  func(childComplexity int, input models.DryRunInput) int
@@ -393,16 +395,6 @@ type ComplexityRoot struct {
 
 	RemoveMemberPayload struct {
 		User func(childComplexity int) int
-	}
-
-	RepeatedPush struct {
-		Accepted   func(childComplexity int) int
-		Duplicate  func(childComplexity int) int
-		Duplicates func(childComplexity int) int
-		Ignored    func(childComplexity int) int
-		IsNew      func(childComplexity int) int
-		PushID     func(childComplexity int) int
-		Status     func(childComplexity int) int
 	}
 
 	RevokeApiKeyPayload struct {
@@ -573,6 +565,9 @@ type AlertResolver interface {
 type ApiKeyResolver interface {
 	User(ctx context.Context, obj *models.APIKey) (*models.User, error)
 }
+type DryRunDayResolver interface {
+	Skill(ctx context.Context, obj *models.DryRunDay) (*models.Skill, error)
+}
 type EvalSuiteResolver interface {
 	CasesJSON(ctx context.Context, obj *models.EvalSuite) (models.JSON, error)
 	Cases(ctx context.Context, obj *models.EvalSuite) ([]models.EvalCase, error)
@@ -589,12 +584,12 @@ type IncidentResolver interface {
 	Skill(ctx context.Context, obj *models.Incident) (*models.Skill, error)
 }
 type MutationResolver interface {
-	PushTelemetry(ctx context.Context, input models.PushTelemetryInput) (models.PushReceipt, error)
+	PushTelemetry(ctx context.Context, input models.PushTelemetryInput) (*models.PushTelemetryPayload, error)
 	CreateAlert(ctx context.Context, input models.CreateAlertInput) (*models.CreateAlertPayload, error)
 	UpdateAlert(ctx context.Context, id ids.ID, input models.UpdateAlertInput) (*models.UpdateAlertPayload, error)
 	DeleteAlert(ctx context.Context, id ids.ID) (*models.DeleteAlertPayload, error)
 	TestAlert(ctx context.Context, id ids.ID) (*models.TestAlertPayload, error)
-	EraseSession(ctx context.Context, sessionID string) (*models.EraseSessionPayload, error)
+	EraseSession(ctx context.Context, sessionKey string) (*models.EraseSessionPayload, error)
 	EraseUser(ctx context.Context, userID ids.ID) (*models.EraseUserPayload, error)
 	CreateSuite(ctx context.Context, input models.CreateSuiteInput) (*models.CreateSuitePayload, error)
 	UpdateSuite(ctx context.Context, id ids.ID, input models.UpdateSuiteInput, ifRevision []int) (*models.UpdateSuitePayload, error)
@@ -1646,7 +1641,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.EraseSession(childComplexity, args["sessionId"].(string)), true
+		return e.ComplexityRoot.Mutation.EraseSession(childComplexity, args["sessionKey"].(string)), true
 	case "Mutation.eraseUser":
 		if e.ComplexityRoot.Mutation.EraseUser == nil {
 			break
@@ -1747,43 +1742,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Mutation.UpdateSuite(childComplexity, args["id"].(ids.ID), args["input"].(models.UpdateSuiteInput), args["ifRevision"].([]int)), true
 
-	case "NewPush.accepted":
-		if e.ComplexityRoot.NewPush.Accepted == nil {
-			break
-		}
-
-		return e.ComplexityRoot.NewPush.Accepted(childComplexity), true
-	case "NewPush.duplicates":
-		if e.ComplexityRoot.NewPush.Duplicates == nil {
-			break
-		}
-
-		return e.ComplexityRoot.NewPush.Duplicates(childComplexity), true
-	case "NewPush.ignored":
-		if e.ComplexityRoot.NewPush.Ignored == nil {
-			break
-		}
-
-		return e.ComplexityRoot.NewPush.Ignored(childComplexity), true
-	case "NewPush.isNew":
-		if e.ComplexityRoot.NewPush.IsNew == nil {
-			break
-		}
-
-		return e.ComplexityRoot.NewPush.IsNew(childComplexity), true
-	case "NewPush.pushId":
-		if e.ComplexityRoot.NewPush.PushID == nil {
-			break
-		}
-
-		return e.ComplexityRoot.NewPush.PushID(childComplexity), true
-	case "NewPush.status":
-		if e.ComplexityRoot.NewPush.Status == nil {
-			break
-		}
-
-		return e.ComplexityRoot.NewPush.Status(childComplexity), true
-
 	case "Notification.attempts":
 		if e.ComplexityRoot.Notification.Attempts == nil {
 			break
@@ -1827,12 +1785,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Notification.State(childComplexity), true
 
-	case "NotificationAttempt.at":
-		if e.ComplexityRoot.NotificationAttempt.At == nil {
-			break
-		}
-
-		return e.ComplexityRoot.NotificationAttempt.At(childComplexity), true
 	case "NotificationAttempt.message":
 		if e.ComplexityRoot.NotificationAttempt.Message == nil {
 			break
@@ -1851,6 +1803,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.NotificationAttempt.Status(childComplexity), true
+	case "NotificationAttempt.triedAt":
+		if e.ComplexityRoot.NotificationAttempt.TriedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NotificationAttempt.TriedAt(childComplexity), true
 
 	case "NotificationConnection.edges":
 		if e.ComplexityRoot.NotificationConnection.Edges == nil {
@@ -2017,6 +1975,49 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PushCounts.SkillInvocations(childComplexity), true
 
+	case "PushTelemetryPayload.accepted":
+		if e.ComplexityRoot.PushTelemetryPayload.Accepted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PushTelemetryPayload.Accepted(childComplexity), true
+	case "PushTelemetryPayload.duplicate":
+		if e.ComplexityRoot.PushTelemetryPayload.Duplicate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PushTelemetryPayload.Duplicate(childComplexity), true
+	case "PushTelemetryPayload.duplicates":
+		if e.ComplexityRoot.PushTelemetryPayload.Duplicates == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PushTelemetryPayload.Duplicates(childComplexity), true
+	case "PushTelemetryPayload.ignored":
+		if e.ComplexityRoot.PushTelemetryPayload.Ignored == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PushTelemetryPayload.Ignored(childComplexity), true
+	case "PushTelemetryPayload.isNew":
+		if e.ComplexityRoot.PushTelemetryPayload.IsNew == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PushTelemetryPayload.IsNew(childComplexity), true
+	case "PushTelemetryPayload.pushId":
+		if e.ComplexityRoot.PushTelemetryPayload.PushID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PushTelemetryPayload.PushID(childComplexity), true
+	case "PushTelemetryPayload.status":
+		if e.ComplexityRoot.PushTelemetryPayload.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PushTelemetryPayload.Status(childComplexity), true
+
 	case "Query.alert":
 		if e.ComplexityRoot.Query.Alert == nil {
 			break
@@ -2172,49 +2173,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RemoveMemberPayload.User(childComplexity), true
-
-	case "RepeatedPush.accepted":
-		if e.ComplexityRoot.RepeatedPush.Accepted == nil {
-			break
-		}
-
-		return e.ComplexityRoot.RepeatedPush.Accepted(childComplexity), true
-	case "RepeatedPush.duplicate":
-		if e.ComplexityRoot.RepeatedPush.Duplicate == nil {
-			break
-		}
-
-		return e.ComplexityRoot.RepeatedPush.Duplicate(childComplexity), true
-	case "RepeatedPush.duplicates":
-		if e.ComplexityRoot.RepeatedPush.Duplicates == nil {
-			break
-		}
-
-		return e.ComplexityRoot.RepeatedPush.Duplicates(childComplexity), true
-	case "RepeatedPush.ignored":
-		if e.ComplexityRoot.RepeatedPush.Ignored == nil {
-			break
-		}
-
-		return e.ComplexityRoot.RepeatedPush.Ignored(childComplexity), true
-	case "RepeatedPush.isNew":
-		if e.ComplexityRoot.RepeatedPush.IsNew == nil {
-			break
-		}
-
-		return e.ComplexityRoot.RepeatedPush.IsNew(childComplexity), true
-	case "RepeatedPush.pushId":
-		if e.ComplexityRoot.RepeatedPush.PushID == nil {
-			break
-		}
-
-		return e.ComplexityRoot.RepeatedPush.PushID(childComplexity), true
-	case "RepeatedPush.status":
-		if e.ComplexityRoot.RepeatedPush.Status == nil {
-			break
-		}
-
-		return e.ComplexityRoot.RepeatedPush.Status(childComplexity), true
 
 	case "RevokeApiKeyPayload.apiKey":
 		if e.ComplexityRoot.RevokeApiKeyPayload.APIKey == nil {
@@ -3796,53 +3754,21 @@ input PushTelemetryInput {
   canonical: JSON!
 }
 
-"What became of a delivery."
-interface PushReceipt {
+"What becomes of pushTelemetry."
+type PushTelemetryPayload {
   "Always ` + "`" + `accepted` + "`" + `."
   status: String!
   "The client's id of the delivery."
   pushId: ID!
   "Whether the delivery was new."
   isNew: Boolean!
+  "True for a delivery that had been stored before, and so counts nothing; null for a new one."
+  duplicate: Boolean
   "Records that were new or said more than before, by kind."
   accepted: PushCounts!
   "Records that said nothing new."
   duplicates: Int!
   "Records older than the retention, or more than a day ahead."
-  ignored: Int!
-}
-
-"A delivery that was stored."
-type NewPush implements PushReceipt {
-  "Always ` + "`" + `accepted` + "`" + `."
-  status: String!
-  "The client's id of the delivery."
-  pushId: ID!
-  "Always true."
-  isNew: Boolean!
-  "Records that were new or said more than before, by kind."
-  accepted: PushCounts!
-  "Records that said nothing new."
-  duplicates: Int!
-  "Records older than the retention, or more than a day ahead."
-  ignored: Int!
-}
-
-"A delivery that had been stored before."
-type RepeatedPush implements PushReceipt {
-  "Always ` + "`" + `accepted` + "`" + `."
-  status: String!
-  "The client's id of the delivery."
-  pushId: ID!
-  "Always false."
-  isNew: Boolean!
-  "Always true."
-  duplicate: Boolean!
-  "Nothing: it was counted the first time."
-  accepted: PushCounts!
-  "0: they were counted the first time."
-  duplicates: Int!
-  "0: they were counted the first time."
   ignored: Int!
 }
 
@@ -4073,7 +3999,7 @@ type NotificationAttempt {
   "What happened, in words."
   message: String!
   "When."
-  at: Time!
+  triedAt: Time!
 }
 
 "A day on which an alert would have fired."
@@ -4394,7 +4320,7 @@ type Mutation {
   pushTelemetry(
     "The delivery."
     input: PushTelemetryInput!
-  ): PushReceipt @auth(can: TELEMETRY_WRITE)
+  ): PushTelemetryPayload @auth(can: TELEMETRY_WRITE)
   "Makes an alert."
   createAlert(
     "The alert."
@@ -4423,7 +4349,7 @@ type Mutation {
   """
   eraseSession(
     "The client's id of the session."
-    sessionId: String!
+    sessionKey: String!
   ): EraseSessionPayload @auth(can: TELEMETRY_WRITE)
   """
   Erases every session that a member, present or former, was the first to deliver, as ` + "`" + `eraseSession` + "`" + ` does, for good. All
@@ -4927,8 +4853,8 @@ func (ec *executionContext) childFields_NotificationAttempt(ctx context.Context,
 		return ec.fieldContext_NotificationAttempt_status(ctx, field)
 	case "message":
 		return ec.fieldContext_NotificationAttempt_message(ctx, field)
-	case "at":
-		return ec.fieldContext_NotificationAttempt_at(ctx, field)
+	case "triedAt":
+		return ec.fieldContext_NotificationAttempt_triedAt(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type NotificationAttempt", field.Name)
 }
@@ -5011,6 +4937,26 @@ func (ec *executionContext) childFields_PushCounts(ctx context.Context, field gr
 		return ec.fieldContext_PushCounts_improvementSignals(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PushCounts", field.Name)
+}
+
+func (ec *executionContext) childFields_PushTelemetryPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "status":
+		return ec.fieldContext_PushTelemetryPayload_status(ctx, field)
+	case "pushId":
+		return ec.fieldContext_PushTelemetryPayload_pushId(ctx, field)
+	case "isNew":
+		return ec.fieldContext_PushTelemetryPayload_isNew(ctx, field)
+	case "duplicate":
+		return ec.fieldContext_PushTelemetryPayload_duplicate(ctx, field)
+	case "accepted":
+		return ec.fieldContext_PushTelemetryPayload_accepted(ctx, field)
+	case "duplicates":
+		return ec.fieldContext_PushTelemetryPayload_duplicates(ctx, field)
+	case "ignored":
+		return ec.fieldContext_PushTelemetryPayload_ignored(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PushTelemetryPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Rate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5652,14 +5598,14 @@ func (ec *executionContext) field_Mutation_deleteSuite_args(ctx context.Context,
 func (ec *executionContext) field_Mutation_eraseSession_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "sessionId",
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "sessionKey",
 		func(ctx context.Context, v any) (string, error) {
 			return ec.unmarshalNString2string(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["sessionId"] = arg0
+	args["sessionKey"] = arg0
 	return args, nil
 }
 
@@ -8074,7 +8020,7 @@ func (ec *executionContext) _DryRunDay_skill(ctx context.Context, field graphql.
 			return ec.fieldContext_DryRunDay_skill(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Skill, nil
+			return ec.Resolvers.DryRunDay().Skill(ctx, obj)
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
@@ -8088,8 +8034,8 @@ func (ec *executionContext) fieldContext_DryRunDay_skill(_ context.Context, fiel
 	fc = &graphql.FieldContext{
 		Object:     "DryRunDay",
 		Field:      field,
-		IsMethod:   false,
-		IsResolver: false,
+		IsMethod:   true,
+		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Skill(ctx, field)
 		},
@@ -9976,8 +9922,8 @@ func (ec *executionContext) _Mutation_pushTelemetry(ctx context.Context, field g
 			return ec.Resolvers.Mutation().PushTelemetry(ctx, fc.Args["input"].(models.PushTelemetryInput))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v models.PushReceipt) graphql.Marshaler {
-			return ec.marshalOPushReceipt2skillgraphᚋmodelsᚐPushReceipt(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PushTelemetryPayload) graphql.Marshaler {
+			return ec.marshalOPushTelemetryPayload2ᚖskillgraphᚋmodelsᚐPushTelemetryPayload(ctx, selections, v)
 		},
 		true,
 		false,
@@ -9990,7 +9936,7 @@ func (ec *executionContext) fieldContext_Mutation_pushTelemetry(ctx context.Cont
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+			return ec.childFields_PushTelemetryPayload(ctx, field)
 		},
 	}
 	defer func() {
@@ -10193,7 +10139,7 @@ func (ec *executionContext) _Mutation_eraseSession(ctx context.Context, field gr
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().EraseSession(ctx, fc.Args["sessionId"].(string))
+			return ec.Resolvers.Mutation().EraseSession(ctx, fc.Args["sessionKey"].(string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *models.EraseSessionPayload) graphql.Marshaler {
@@ -10755,153 +10701,6 @@ func (ec *executionContext) fieldContext_Mutation_removeMember(ctx context.Conte
 	return fc, nil
 }
 
-func (ec *executionContext) _NewPush_status(ctx context.Context, field graphql.CollectedField, obj *models.NewPush) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_NewPush_status(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Status, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNString2string(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_NewPush_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("NewPush", field, false, false, errors.New("field of type String does not have child fields"))
-}
-
-func (ec *executionContext) _NewPush_pushId(ctx context.Context, field graphql.CollectedField, obj *models.NewPush) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_NewPush_pushId(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.PushID, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
-			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_NewPush_pushId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("NewPush", field, false, false, errors.New("field of type ID does not have child fields"))
-}
-
-func (ec *executionContext) _NewPush_isNew(ctx context.Context, field graphql.CollectedField, obj *models.NewPush) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_NewPush_isNew(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.IsNew, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
-			return ec.marshalNBoolean2bool(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_NewPush_isNew(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("NewPush", field, false, false, errors.New("field of type Boolean does not have child fields"))
-}
-
-func (ec *executionContext) _NewPush_accepted(ctx context.Context, field graphql.CollectedField, obj *models.NewPush) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_NewPush_accepted(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Accepted, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *models.PushCounts) graphql.Marshaler {
-			return ec.marshalNPushCounts2ᚖskillgraphᚋmodelsᚐPushCounts(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_NewPush_accepted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	fc = &graphql.FieldContext{
-		Object:     "NewPush",
-		Field:      field,
-		IsMethod:   false,
-		IsResolver: false,
-		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_PushCounts(ctx, field)
-		},
-	}
-	return fc, nil
-}
-
-func (ec *executionContext) _NewPush_duplicates(ctx context.Context, field graphql.CollectedField, obj *models.NewPush) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_NewPush_duplicates(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Duplicates, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
-			return ec.marshalNInt2int(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_NewPush_duplicates(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("NewPush", field, false, false, errors.New("field of type Int does not have child fields"))
-}
-
-func (ec *executionContext) _NewPush_ignored(ctx context.Context, field graphql.CollectedField, obj *models.NewPush) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_NewPush_ignored(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Ignored, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
-			return ec.marshalNInt2int(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_NewPush_ignored(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("NewPush", field, false, false, errors.New("field of type Int does not have child fields"))
-}
-
 func (ec *executionContext) _Notification_id(ctx context.Context, field graphql.CollectedField, obj *models.Notification) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -11150,16 +10949,16 @@ func (ec *executionContext) fieldContext_NotificationAttempt_message(_ context.C
 	return graphql.NewScalarFieldContext("NotificationAttempt", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _NotificationAttempt_at(ctx context.Context, field graphql.CollectedField, obj *models.NotificationAttempt) (ret graphql.Marshaler) {
+func (ec *executionContext) _NotificationAttempt_triedAt(ctx context.Context, field graphql.CollectedField, obj *models.NotificationAttempt) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_NotificationAttempt_at(ctx, field)
+			return ec.fieldContext_NotificationAttempt_triedAt(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.At, nil
+			return obj.TriedAt, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
@@ -11169,7 +10968,7 @@ func (ec *executionContext) _NotificationAttempt_at(ctx context.Context, field g
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_NotificationAttempt_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_NotificationAttempt_triedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("NotificationAttempt", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
@@ -11824,6 +11623,176 @@ func (ec *executionContext) _PushCounts_improvementSignals(ctx context.Context, 
 }
 func (ec *executionContext) fieldContext_PushCounts_improvementSignals(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("PushCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PushTelemetryPayload_status(ctx context.Context, field graphql.CollectedField, obj *models.PushTelemetryPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushTelemetryPayload_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PushTelemetryPayload_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PushTelemetryPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _PushTelemetryPayload_pushId(ctx context.Context, field graphql.CollectedField, obj *models.PushTelemetryPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushTelemetryPayload_pushId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PushID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PushTelemetryPayload_pushId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PushTelemetryPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _PushTelemetryPayload_isNew(ctx context.Context, field graphql.CollectedField, obj *models.PushTelemetryPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushTelemetryPayload_isNew(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IsNew, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PushTelemetryPayload_isNew(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PushTelemetryPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _PushTelemetryPayload_duplicate(ctx context.Context, field graphql.CollectedField, obj *models.PushTelemetryPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushTelemetryPayload_duplicate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Duplicate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *bool) graphql.Marshaler {
+			return ec.marshalOBoolean2ᚖbool(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PushTelemetryPayload_duplicate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PushTelemetryPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _PushTelemetryPayload_accepted(ctx context.Context, field graphql.CollectedField, obj *models.PushTelemetryPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushTelemetryPayload_accepted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Accepted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PushCounts) graphql.Marshaler {
+			return ec.marshalNPushCounts2ᚖskillgraphᚋmodelsᚐPushCounts(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PushTelemetryPayload_accepted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PushTelemetryPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PushCounts(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PushTelemetryPayload_duplicates(ctx context.Context, field graphql.CollectedField, obj *models.PushTelemetryPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushTelemetryPayload_duplicates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Duplicates, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PushTelemetryPayload_duplicates(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PushTelemetryPayload", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PushTelemetryPayload_ignored(ctx context.Context, field graphql.CollectedField, obj *models.PushTelemetryPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushTelemetryPayload_ignored(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Ignored, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PushTelemetryPayload_ignored(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PushTelemetryPayload", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _Query_viewer(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
@@ -12528,176 +12497,6 @@ func (ec *executionContext) fieldContext_RemoveMemberPayload_user(_ context.Cont
 		},
 	}
 	return fc, nil
-}
-
-func (ec *executionContext) _RepeatedPush_status(ctx context.Context, field graphql.CollectedField, obj *models.RepeatedPush) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_RepeatedPush_status(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Status, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNString2string(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_RepeatedPush_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RepeatedPush", field, false, false, errors.New("field of type String does not have child fields"))
-}
-
-func (ec *executionContext) _RepeatedPush_pushId(ctx context.Context, field graphql.CollectedField, obj *models.RepeatedPush) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_RepeatedPush_pushId(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.PushID, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
-			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_RepeatedPush_pushId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RepeatedPush", field, false, false, errors.New("field of type ID does not have child fields"))
-}
-
-func (ec *executionContext) _RepeatedPush_isNew(ctx context.Context, field graphql.CollectedField, obj *models.RepeatedPush) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_RepeatedPush_isNew(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.IsNew, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
-			return ec.marshalNBoolean2bool(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_RepeatedPush_isNew(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RepeatedPush", field, false, false, errors.New("field of type Boolean does not have child fields"))
-}
-
-func (ec *executionContext) _RepeatedPush_duplicate(ctx context.Context, field graphql.CollectedField, obj *models.RepeatedPush) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_RepeatedPush_duplicate(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Duplicate, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
-			return ec.marshalNBoolean2bool(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_RepeatedPush_duplicate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RepeatedPush", field, false, false, errors.New("field of type Boolean does not have child fields"))
-}
-
-func (ec *executionContext) _RepeatedPush_accepted(ctx context.Context, field graphql.CollectedField, obj *models.RepeatedPush) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_RepeatedPush_accepted(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Accepted, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *models.PushCounts) graphql.Marshaler {
-			return ec.marshalNPushCounts2ᚖskillgraphᚋmodelsᚐPushCounts(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_RepeatedPush_accepted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	fc = &graphql.FieldContext{
-		Object:     "RepeatedPush",
-		Field:      field,
-		IsMethod:   false,
-		IsResolver: false,
-		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_PushCounts(ctx, field)
-		},
-	}
-	return fc, nil
-}
-
-func (ec *executionContext) _RepeatedPush_duplicates(ctx context.Context, field graphql.CollectedField, obj *models.RepeatedPush) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_RepeatedPush_duplicates(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Duplicates, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
-			return ec.marshalNInt2int(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_RepeatedPush_duplicates(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RepeatedPush", field, false, false, errors.New("field of type Int does not have child fields"))
-}
-
-func (ec *executionContext) _RepeatedPush_ignored(ctx context.Context, field graphql.CollectedField, obj *models.RepeatedPush) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_RepeatedPush_ignored(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Ignored, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
-			return ec.marshalNInt2int(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_RepeatedPush_ignored(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RepeatedPush", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _RevokeApiKeyPayload_apiKey(ctx context.Context, field graphql.CollectedField, obj *models.RevokeAPIKeyPayload) (ret graphql.Marshaler) {
@@ -13663,7 +13462,7 @@ func (ec *executionContext) _SkillRates_triggerRate(ctx context.Context, field g
 			return ec.fieldContext_SkillRates_triggerRate(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.TriggerRate, nil
+			return obj.TriggerRate(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
@@ -13677,7 +13476,7 @@ func (ec *executionContext) fieldContext_SkillRates_triggerRate(_ context.Contex
 	fc = &graphql.FieldContext{
 		Object:     "SkillRates",
 		Field:      field,
-		IsMethod:   false,
+		IsMethod:   true,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Rate(ctx, field)
@@ -13695,7 +13494,7 @@ func (ec *executionContext) _SkillRates_confidenceCoverage(ctx context.Context, 
 			return ec.fieldContext_SkillRates_confidenceCoverage(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.ConfidenceCoverage, nil
+			return obj.ConfidenceCoverage(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
@@ -13709,7 +13508,7 @@ func (ec *executionContext) fieldContext_SkillRates_confidenceCoverage(_ context
 	fc = &graphql.FieldContext{
 		Object:     "SkillRates",
 		Field:      field,
-		IsMethod:   false,
+		IsMethod:   true,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Rate(ctx, field)
@@ -13727,7 +13526,7 @@ func (ec *executionContext) _SkillRates_avgConfidence(ctx context.Context, field
 			return ec.fieldContext_SkillRates_avgConfidence(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.AvgConfidence, nil
+			return obj.AvgConfidence(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
@@ -13741,7 +13540,7 @@ func (ec *executionContext) fieldContext_SkillRates_avgConfidence(_ context.Cont
 	fc = &graphql.FieldContext{
 		Object:     "SkillRates",
 		Field:      field,
-		IsMethod:   false,
+		IsMethod:   true,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Rate(ctx, field)
@@ -13759,7 +13558,7 @@ func (ec *executionContext) _SkillRates_passRate(ctx context.Context, field grap
 			return ec.fieldContext_SkillRates_passRate(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PassRate, nil
+			return obj.PassRate(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
@@ -13773,7 +13572,7 @@ func (ec *executionContext) fieldContext_SkillRates_passRate(_ context.Context, 
 	fc = &graphql.FieldContext{
 		Object:     "SkillRates",
 		Field:      field,
-		IsMethod:   false,
+		IsMethod:   true,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Rate(ctx, field)
@@ -17031,33 +16830,6 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 	}
 }
 
-func (ec *executionContext) _PushReceipt(ctx context.Context, sel ast.SelectionSet, obj models.PushReceipt) graphql.Marshaler {
-	switch obj := (obj).(type) {
-	case nil:
-		return graphql.Null
-	case models.RepeatedPush:
-		return ec._RepeatedPush(ctx, sel, &obj)
-	case *models.RepeatedPush:
-		if obj == nil {
-			return graphql.Null
-		}
-		return ec._RepeatedPush(ctx, sel, obj)
-	case models.NewPush:
-		return ec._NewPush(ctx, sel, &obj)
-	case *models.NewPush:
-		if obj == nil {
-			return graphql.Null
-		}
-		return ec._NewPush(ctx, sel, obj)
-	default:
-		if typedObj, ok := obj.(graphql.Marshaler); ok {
-			return typedObj
-		} else {
-			panic(fmt.Errorf("unexpected type %T; non-generated variants of PushReceipt must implement graphql.Marshaler", obj))
-		}
-	}
-}
-
 // endregion ************************** interface.gotpl ***************************
 
 // region    **************************** object.gotpl ****************************
@@ -18184,17 +17956,50 @@ func (ec *executionContext) _DryRunDay(ctx context.Context, sel ast.SelectionSet
 		case "date":
 			out.Values[i] = ec._DryRunDay_date(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "skill":
-			out.Values[i] = ec._DryRunDay_skill(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._DryRunDay_skill(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
 			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "value":
 			out.Values[i] = ec._DryRunDay_value(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -19564,69 +19369,6 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 	return out
 }
 
-var newPushImplementors = []string{"NewPush", "PushReceipt"}
-
-func (ec *executionContext) _NewPush(ctx context.Context, sel ast.SelectionSet, obj *models.NewPush) graphql.Marshaler {
-	fields := graphql.CollectFields(ec.OperationContext, sel, newPushImplementors)
-
-	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
-	for i, field := range fields {
-		switch field.Name {
-		case "__typename":
-			out.Values[i] = graphql.MarshalString("NewPush")
-		case "status":
-			out.Values[i] = ec._NewPush_status(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "pushId":
-			out.Values[i] = ec._NewPush_pushId(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "isNew":
-			out.Values[i] = ec._NewPush_isNew(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "accepted":
-			out.Values[i] = ec._NewPush_accepted(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "duplicates":
-			out.Values[i] = ec._NewPush_duplicates(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "ignored":
-			out.Values[i] = ec._NewPush_ignored(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		default:
-			panic("unknown field " + strconv.Quote(field.Name))
-		}
-	}
-	out.Dispatch(ctx)
-	if out.Invalids > 0 {
-		return graphql.Null
-	}
-
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
-
-	return out
-}
-
 var notificationImplementors = []string{"Notification", "Node"}
 
 func (ec *executionContext) _Notification(ctx context.Context, sel ast.SelectionSet, obj *models.Notification) graphql.Marshaler {
@@ -19788,8 +19530,8 @@ func (ec *executionContext) _NotificationAttempt(ctx context.Context, sel ast.Se
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "at":
-			out.Values[i] = ec._NotificationAttempt_at(ctx, field, obj)
+		case "triedAt":
+			out.Values[i] = ec._NotificationAttempt_triedAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -20236,6 +19978,74 @@ func (ec *executionContext) _PushCounts(ctx context.Context, sel ast.SelectionSe
 	return out
 }
 
+var pushTelemetryPayloadImplementors = []string{"PushTelemetryPayload"}
+
+func (ec *executionContext) _PushTelemetryPayload(ctx context.Context, sel ast.SelectionSet, obj *models.PushTelemetryPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, pushTelemetryPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PushTelemetryPayload")
+		case "status":
+			out.Values[i] = ec._PushTelemetryPayload_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pushId":
+			out.Values[i] = ec._PushTelemetryPayload_pushId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "isNew":
+			out.Values[i] = ec._PushTelemetryPayload_isNew(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "duplicate":
+			out.Values[i] = ec._PushTelemetryPayload_duplicate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "accepted":
+			out.Values[i] = ec._PushTelemetryPayload_accepted(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "duplicates":
+			out.Values[i] = ec._PushTelemetryPayload_duplicates(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "ignored":
+			out.Values[i] = ec._PushTelemetryPayload_ignored(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var queryImplementors = []string{"Query"}
 
 func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) graphql.Marshaler {
@@ -20622,74 +20432,6 @@ func (ec *executionContext) _RemoveMemberPayload(ctx context.Context, sel ast.Se
 			out.Values[i] = graphql.MarshalString("RemoveMemberPayload")
 		case "user":
 			out.Values[i] = ec._RemoveMemberPayload_user(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		default:
-			panic("unknown field " + strconv.Quote(field.Name))
-		}
-	}
-	out.Dispatch(ctx)
-	if out.Invalids > 0 {
-		return graphql.Null
-	}
-
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
-
-	return out
-}
-
-var repeatedPushImplementors = []string{"RepeatedPush", "PushReceipt"}
-
-func (ec *executionContext) _RepeatedPush(ctx context.Context, sel ast.SelectionSet, obj *models.RepeatedPush) graphql.Marshaler {
-	fields := graphql.CollectFields(ec.OperationContext, sel, repeatedPushImplementors)
-
-	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
-	for i, field := range fields {
-		switch field.Name {
-		case "__typename":
-			out.Values[i] = graphql.MarshalString("RepeatedPush")
-		case "status":
-			out.Values[i] = ec._RepeatedPush_status(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "pushId":
-			out.Values[i] = ec._RepeatedPush_pushId(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "isNew":
-			out.Values[i] = ec._RepeatedPush_isNew(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "duplicate":
-			out.Values[i] = ec._RepeatedPush_duplicate(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "accepted":
-			out.Values[i] = ec._RepeatedPush_accepted(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "duplicates":
-			out.Values[i] = ec._RepeatedPush_duplicates(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "ignored":
-			out.Values[i] = ec._RepeatedPush_ignored(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -24579,11 +24321,11 @@ func (ec *executionContext) marshalOPlan2ᚖskillgraphᚋmodelsᚐPlan(ctx conte
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
-func (ec *executionContext) marshalOPushReceipt2skillgraphᚋmodelsᚐPushReceipt(ctx context.Context, sel ast.SelectionSet, v models.PushReceipt) graphql.Marshaler {
+func (ec *executionContext) marshalOPushTelemetryPayload2ᚖskillgraphᚋmodelsᚐPushTelemetryPayload(ctx context.Context, sel ast.SelectionSet, v *models.PushTelemetryPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
-	return ec._PushReceipt(ctx, sel, v)
+	return ec._PushTelemetryPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx context.Context, sel ast.SelectionSet, v *models.Rate) graphql.Marshaler {

@@ -32,11 +32,10 @@ func (o Org) DryRun(ctx context.Context, a *models.Alert, days int) ([]*models.D
 	if err != nil {
 		return nil, err
 	}
-	byID := byID(skills, skillID)
 	out := []*models.DryRunDay{}
 	for _, r := range rows {
 		if value, breaks := a.Breaks(&r.Watched, r.Day.Time()); breaks {
-			out = append(out, &models.DryRunDay{Date: r.Day, Skill: byID[r.SkillID], Value: value})
+			out = append(out, &models.DryRunDay{Date: r.Day, SkillID: r.SkillID, Value: value})
 		}
 	}
 	return out, nil

@@ -78,9 +78,9 @@ func TestEraseLastSession(t *testing.T) {
 	confused, err := s.ConfusionsOf(t.Context(), []ids.ID{docx.ID}, 10)
 	require.NoError(t, err)
 	require.Empty(t, confused)
-	recent, err := s.RecentSums(t.Context(), []ids.ID{pdf.ID})
+	recent, err := s.RatesOf(t.Context(), []ids.ID{pdf.ID})
 	require.NoError(t, err)
-	require.Equal(t, &models.Sums{}, recent[pdf.ID])
+	require.Equal(t, models.Sums{}, recent[pdf.ID].Sums)
 	require.Nil(t, recent[pdf.ID].TriggerRate())
 }
 

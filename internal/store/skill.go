@@ -80,24 +80,15 @@ func (o Org) Skills(ctx context.Context, f models.SkillFilter, by models.SkillOr
 	return page(ctx, o, l, w)
 }
 
-// RecentSums is the batch for the rates of skills: their sums over the last 30 days.
-func (o Org) RecentSums(ctx context.Context, skills []ids.ID) (map[ids.ID]*models.Sums, error) {
-	type row struct {
-		SkillID ids.ID `bun:"skill_id"`
-		models.Sums
-	}
-	rows, err := query[row](ctx, o.pg, `SELECT t.skill_id, sum(t.sessions)::bigint AS sessions, sum(t.triggered_sessions)::bigint AS triggered_sessions,
-			sum(t.triggers)::bigint AS triggers, sum(t.scored)::bigint AS scored, sum(t.confidence)::bigint AS confidence,
-			sum(t.graded)::bigint AS graded, sum(t.passed)::bigint AS passed, sum(t.rate)::bigint AS rate
-		FROM skill_days t WHERE t.org_id = $1 AND t.skill_id = ANY($2) AND t.day > $3 GROUP BY 1`, o.id, skills, o.store.today().AddDate(0, 0, -rateDays))
-	out := make(map[ids.ID]*models.Sums, len(skills))
-	for _, id := range skills {
-		out[id] = &models.Sums{}
-	}
-	for _, r := range rows {
-		out[r.SkillID] = &r.Sums
-	}
-	return out, err
+// RatesOf is the batch for the rates of skills.
+func (o Org) RatesOf(ctx context.Context, skills []ids.ID) (map[ids.ID]*models.SkillRates, error) {
+	rows, err := query[models.SkillRates](ctx, o.pg, `SELECT t.id AS skill_id, t.pass_rate, t.recent_graded, d.*
+		FROM skills t CROSS JOIN LATERAL (SELECT coalesce(sum(d.sessions), 0)::bigint AS sessions, coalesce(sum(d.triggered_sessions), 0)::bigint AS triggered_sessions,
+			coalesce(sum(d.triggers), 0)::bigint AS triggers, coalesce(sum(d.scored), 0)::bigint AS scored, coalesce(sum(d.confidence), 0)::bigint AS confidence,
+			coalesce(sum(d.graded), 0)::bigint AS graded, coalesce(sum(d.passed), 0)::bigint AS passed, coalesce(sum(d.rate), 0)::bigint AS rate
+			FROM skill_days d WHERE d.org_id = t.org_id AND d.skill_id = t.id AND d.day > $3) d
+		WHERE t.org_id = $1 AND t.id = ANY($2)`, o.id, skills, o.store.today().AddDate(0, 0, -rateDays))
+	return byID(rows, func(r *models.SkillRates) ids.ID { return r.SkillID }), err
 }
 
 // today is the present day, in UTC.

@@ -52,6 +52,7 @@ func (w world) watch(t *testing.T, org store.Org, f *foreign) {
 func init() {
 	maps.Copy(tenancy, map[string]func(t *testing.T, o store.Org, f foreign){
 		"SkillsByID":        func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.SkillsByID, f.skill) },
+		"RatesOf":           func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.RatesOf, f.skill) },
 		"AlertsByID":        func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.AlertsByID, f.alert) },
 		"IncidentsByID":     func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.IncidentsByID, f.incident) },
 		"NotificationsByID": func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.NotificationsByID, f.notification) },
@@ -66,11 +67,6 @@ func init() {
 		"Skills": func(t *testing.T, o store.Org, _ foreign) {
 			page, err := o.Skills(t.Context(), models.SkillFilter{}, models.SkillOrderLastSeen, everything)
 			requireEmptyPage(t, page, err)
-		},
-		"RecentSums": func(t *testing.T, o store.Org, f foreign) {
-			found, err := o.RecentSums(t.Context(), []ids.ID{f.skill})
-			require.NoError(t, err)
-			require.Equal(t, models.Sums{}, *found[f.skill])
 		},
 		"DaysOf": func(t *testing.T, o store.Org, f foreign) {
 			found, err := o.DaysOf(t.Context(), []ids.ID{f.skill}, models.DayRange{})

@@ -1,0 +1,46 @@
+package loader_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"skillgraph/internal/apitest"
+	"skillgraph/internal/ids"
+	"skillgraph/models"
+)
+
+// Reading skills with everything that hangs on them takes the same number of statements for 1, 10 and 100 of them.
+func TestSkillStatements(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t)
+	at, no, yes := apitest.Noon.Add(-time.Hour), false, true
+	c := models.Canonical{Sessions: []models.SessionRecord{{SessionID: "a"}}}
+	for n := range 100 {
+		fired := &no
+		if n%2 == 0 {
+			fired = &yes
+		}
+		name := fmt.Sprint("skill ", n)
+		c.Invocations = append(c.Invocations, models.InvocationRecord{InvocationID: name, SessionID: "a", SkillName: name, OccurredAt: &at, Triggered: fired})
+	}
+	_, err := s.Org().Push(t.Context(), &models.Push{ID: ids.New(ids.Push, at), Canonical: c})
+	require.NoError(t, err)
+
+	costs := map[int]int64{}
+	s.Query(t, "owner", "{ viewer { plan } }", nil) // who is asking is looked up once
+	for _, first := range []int{1, 10, 100} {
+		before := s.Store.Statements()
+		data := s.Query(t, "owner", `query($first: Int) { skills(first: $first, orderBy: NAME) { nodes {
+			name triggerRate avgConfidence rates { triggerRate { value } } dailyStats { sessions }
+			version: breakdown(by: VERSION) { value } platform: breakdown(by: PLATFORM) { value }
+			confusedWith(first: 3) { sessions skill { name } } } } }`, map[string]any{"first": first})
+		require.Len(t, data["skills"].(map[string]any)["nodes"], first)
+		costs[first] = s.Store.Statements() - before
+	}
+	// One each for the page, the sums, the days, two breakdowns, the confusions and the skills at their other end.
+	// The first skill by name fired, so that it was confused with none.
+	require.Equal(t, map[int]int64{1: 6, 10: 7, 100: 7}, costs)
+}
