@@ -18,6 +18,7 @@ import (
 // foreign is an organization's objects, and every one of them is nobody else's business.
 type foreign struct {
 	org, user, key, suite, revision, event, source ids.ID
+	skill, push, alert, incident, notification     ids.ID // see watched
 }
 
 func (w world) objects(t *testing.T, org store.Org, owner *models.Viewer) foreign {
@@ -157,6 +158,9 @@ func TestTenancy(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			f := w.objects(t, w.other, w.stranger)
+			if watching[m.Name] != nil {
+				w.watched(t, w.other, &f)
+			}
 			before := w.dump(t, w.other)
 			verb(t, w.acme, f)
 			require.Equal(t, before, w.dump(t, w.other), "nothing of theirs has changed")
@@ -172,7 +176,14 @@ func (w world) dump(t *testing.T, org store.Org) (all string) {
 		(SELECT json_agg(t ORDER BY t.id) FROM api_keys t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t.id) FROM events t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t.id) FROM eval_suites t WHERE org_id = $1),
-		(SELECT json_agg(t ORDER BY t.id) FROM suite_revisions t WHERE org_id = $1))::text`, org.ID()).Scan(&all))
+		(SELECT json_agg(t ORDER BY t.id) FROM suite_revisions t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM skills t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.session_id) FROM session_skills t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.session_id) FROM sessions t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM alerts t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM incidents t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM notifications t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.number) FROM notification_attempts t WHERE org_id = $1))::text`, org.ID()).Scan(&all))
 	return all
 }
 
