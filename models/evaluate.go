@@ -81,7 +81,7 @@ func (a *Alert) Evaluate(skills []*Watched, open []*Incident, now time.Time) (st
 	switch {
 	case firing > 0:
 		return steps, AlertStateFiring
-	case a.State == AlertStateFiring:
+	case a.State == AlertStateFiring || len(open) > 0: // some outlast an alert that is switched off and on again
 		return steps, AlertStateResolved
 	}
 	return steps, a.State

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/stretchr/testify/require"
@@ -21,7 +22,8 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// crowd fills acme: every suite has a maker and three revisions of its own, every member a key.
+// crowd fills acme: every suite has a maker and three revisions of its own, every member a key, every skill an alert of
+// its own with an incident, of which somebody was told in vain.
 func crowd(t *testing.T, n int) *apitest.Server {
 	t.Helper()
 	s := apitest.New(t)
@@ -42,7 +44,48 @@ func crowd(t *testing.T, n int) *apitest.Server {
 			require.NoError(t, err)
 		}
 	}
+	watch(t, s, n)
 	return s
+}
+
+// watch makes skills that fail, each with an alert of another member.
+func watch(t *testing.T, s *apitest.Server, n int) {
+	t.Helper()
+	ctx, at := t.Context(), apitest.Noon
+	var c models.Canonical
+	for i := range 3 * n {
+		id, rate, yes := fmt.Sprint(i), 0.0, true
+		name := fmt.Sprint("skill ", i%n)
+		c.Sessions = append(c.Sessions, models.SessionRecord{SessionID: id})
+		c.Invocations = append(c.Invocations, models.InvocationRecord{InvocationID: id, SessionID: id, SkillName: name, OccurredAt: &at, Triggered: &yes})
+		c.Gradings = append(c.Gradings, models.GradingRecord{GradingID: id, SessionID: id, SkillName: name, GradedAt: &at, PassRate: &rate})
+	}
+	_, err := s.Org().Push(ctx, &models.Push{ID: ids.New(ids.Push, at), Canonical: c})
+	require.NoError(t, err)
+	skills, err := s.Org().Skills(ctx, models.SkillFilter{}, models.SkillOrderName, models.Window{Limit: n})
+	require.NoError(t, err)
+	members, err := s.Org().MembersOf(ctx, []ids.ID{s.Orgs["acme"]}, models.Window{Limit: n})
+	require.NoError(t, err)
+	for i, skill := range skills.Nodes {
+		_, err := s.Store.Org(s.Orgs["acme"], members[s.Orgs["acme"]].Nodes[i].ID).CreateAlert(ctx, &models.Alert{
+			SkillID: &skill.ID, Type: models.AlertTypePassRateBelow, Threshold: 0.6, Channel: models.AlertChannelWebhook,
+			Destination: models.JSON(`{"webhook_url": "https://hooks.example.com/"}`), State: models.AlertStateOk,
+		})
+		require.NoError(t, err)
+	}
+	evaluated, err := s.Store.EvaluateAlerts(ctx, time.Hour)
+	require.NoError(t, err)
+	require.Equal(t, n, evaluated)
+	alerts, err := s.Org().Alerts(ctx, models.Window{Limit: n})
+	require.NoError(t, err)
+	for _, a := range alerts.Nodes {
+		told, err := s.Org().NotificationsOf(ctx, []ids.ID{a.ID}, models.Window{Limit: 1})
+		require.NoError(t, err)
+		d, err := s.Org().PendingDelivery(ctx, told[a.ID].Nodes[0].ID)
+		require.NoError(t, err)
+		_, err = s.Org().RecordAttempt(ctx, d, 500, "the endpoint answered 500", false)
+		require.NoError(t, err)
+	}
 }
 
 // costs are statements: the list itself, and one for every edge below it, however many there are.
@@ -74,6 +117,19 @@ var costs = []struct {
 	{"behind an object", `events(first: $n, filter: {kinds: ["suite.updated"]}) { nodes { actor { email } object { ... on EvalSuite { createdBy { email } revisions(first: 1) { totalCount } } } } }`, 6, 100},
 	{"ApiKey.user", `organization { apiKeys(first: $n) { nodes { user { email } } } }`, 3, 100},
 	{"Organization.members", `organization { members(first: $n) { totalCount nodes { email role } } }`, 3, 100},
+	{"Alert.createdBy", `alerts(first: $n) { nodes { createdBy { email } } }`, 2, 100},
+	{"Alert.skill", `alerts(first: $n) { nodes { skill { name } } }`, 2, 100},
+	{"Alert.incidents", `alerts(first: $n) { nodes { incidents(first: 2) { nodes { value } } } }`, 2, 100},
+	{"with the total of incidents", `alerts(first: $n) { nodes { incidents(first: 2) { totalCount nodes { value } } } }`, 3, 100},
+	{"Alert.notifications", `alerts(first: $n) { nodes { notifications(first: 2) { nodes { kind state } } } }`, 2, 100},
+	{"Notification.attempts", `alerts(first: $n) { nodes { notifications(first: 1) { nodes { attempts { number status message } } } } }`, 3, 100},
+	{"Notification.incident", `alerts(first: $n) { nodes { notifications(first: 1) { nodes { incident { value } } } } }`, 3, 100},
+	{"Incident.alert and Incident.skill", `alerts(first: $n) { nodes { incidents(first: 1) { nodes { alert { threshold } skill { name } } } } }`, 4, 100},
+	{"Skill.alerts", `skills(first: $n) { nodes { alerts(first: 2) { nodes { threshold } } } }`, 2, 100},
+	{"Skill.incidents", `skills(first: $n) { nodes { incidents(first: 2) { nodes { value } } } }`, 2, 100},
+	{"around an alert", `alerts(first: $n) { nodes { skill { name } incidents(first: 1) { nodes { skill { name } } } notifications(first: 1) { nodes { attempts { number } incident { value } } } } }`, 7, 100},
+	{"events of alerts", `events(first: $n, filter: {kinds: ["alert.created"]}) { nodes { object { ... on Alert { skill { name } } } } }`, 3, 100},
+	{"events of incidents", `events(first: $n, filter: {kinds: ["incident.opened"]}) { nodes { object { ... on Incident { alert { threshold } } } } }`, 3, 100},
 	{"Viewer", `suites(first: $n) { nodes { id } } viewer { plan user { email } organization { members(first: 1) { nodes { id } } } apiKey { user { email } } }`, 6, 100},
 }
 

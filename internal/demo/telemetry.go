@@ -19,7 +19,7 @@ type skill struct {
 	confidence float64
 	passes     float64
 	rival      string  // fires in its place when it does not
-	silentFor  int     // days without a session until now
+	silentFor  int     // whole days without a session until now
 	brokenFor  int     // days since a release that broke it
 	brokenTo   float64 // what its pass rate fell to
 	prompts    []string
@@ -36,7 +36,7 @@ var demoSkills = []skill{
 	{name: "api-docs", perDay: 2, triggers: .72, confidence: .7, passes: .78, prompts: []string{"Document the endpoints in handlers.go"}},
 	{name: "translate", perDay: 3, triggers: .93, confidence: .9, passes: .88, prompts: []string{"Translate the release notes into French"}},
 	{name: "test-writer", perDay: 5, triggers: .84, confidence: .82, passes: .74, prompts: []string{"Write tests for the parser", "Cover the error paths of upload.go"}},
-	{name: "deploy-check", perDay: 2, triggers: .6, confidence: .52, passes: .7, rival: "incident-notes", prompts: []string{"Is it safe to deploy today?"}},
+	{name: "deploy-check", perDay: 2, triggers: .6, confidence: .52, passes: .7, rival: "changelog", prompts: []string{"Is it safe to deploy today?"}},
 	{name: "onboarding", perDay: .1, triggers: .9, confidence: .85, passes: .9, prompts: []string{"Where do I find the style guide?"}},
 }
 
@@ -79,7 +79,7 @@ func (g *generator) push(ctx context.Context, by actor) error {
 
 // day makes the sessions of a skill on one day, so many days ago.
 func (g *generator) day(s skill, ago int) {
-	if ago < s.silentFor {
+	if s.silentFor > 0 && ago <= s.silentFor {
 		return
 	}
 	midnight := g.now.UTC().Truncate(24*time.Hour).AddDate(0, 0, -ago)
@@ -153,12 +153,10 @@ func (g *generator) grade(s skill, session string, at time.Time, broken bool) {
 // alerts watch every skill. They tell an address that does not exist, so that a demo calls nobody.
 func alerts(ctx context.Context, by actor) error {
 	secret := models.NewSecret()
-	for kind, threshold := range map[models.AlertType]float64{models.AlertTypePassRateBelow: .6, models.AlertTypeNoData: 7} {
-		_, err := by.CreateAlert(ctx, &models.Alert{
-			Type: kind, Threshold: threshold, Channel: models.AlertChannelWebhook, Secret: &secret, State: models.AlertStateOk,
-			Destination: models.JSON(`{"webhook_url": "https://alerts.example.invalid/skills"}`),
-		})
-		if err != nil {
+	for _, a := range []models.Alert{{Type: models.AlertTypePassRateBelow, Threshold: .6}, {Type: models.AlertTypeNoData, Threshold: 7}} {
+		a.Channel, a.Secret, a.State = models.AlertChannelWebhook, &secret, models.AlertStateOk
+		a.Destination = models.JSON(`{"webhook_url": "https://alerts.example.invalid/skills"}`)
+		if _, err := by.CreateAlert(ctx, &a); err != nil {
 			return err
 		}
 	}

@@ -36,12 +36,13 @@ func (a *Alerts) Test(ctx context.Context, alert *models.Alert) models.TestAlert
 	return models.TestAlertPayload{Delivered: r.Delivered, Status: r.Status, Message: r.Message}
 }
 
-// Deliver sends a notification, unless that is done, and writes down what became of it.
+// Deliver sends a notification, unless that is done, and writes down what became of it. Attempt 0 is none: there is
+// nothing to send, or nothing left to write it down in.
 func (a *Alerts) Deliver(ctx context.Context, s *store.Store, job store.DeliverJob) (attempt int, delivered bool, err error) {
 	org := s.Org(job.OrgID, ids.ID{})
 	d, err := org.PendingDelivery(ctx, job.NotificationID)
 	if err != nil || d == nil {
-		return 0, d == nil, err
+		return 0, false, err
 	}
 	r := a.Sender.Send(ctx, target(d.Alert), a.notice(d))
 	attempt, err = org.RecordAttempt(ctx, d, r.Status, r.Message, r.Delivered)
@@ -119,7 +120,7 @@ func (w *deliverWorker) Work(ctx context.Context, job *river.Job[store.DeliverJo
 	switch {
 	case err != nil:
 		return err
-	case delivered || attempt >= models.MaxAttempts:
+	case delivered || attempt == 0 || attempt >= models.MaxAttempts:
 		return nil
 	}
 	return river.JobSnooze(models.RetryAfter(attempt))

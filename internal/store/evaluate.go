@@ -6,6 +6,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"skillgraph/internal/errs"
 	"skillgraph/internal/ids"
 	"skillgraph/models"
 )
@@ -42,9 +43,9 @@ func (s *Store) EvaluateAlerts(ctx context.Context, interval time.Duration) (int
 func (s *Store) evaluateSome(ctx context.Context, db bun.IDB, pg querier, interval time.Duration) (int, error) {
 	now := s.now()
 	// Another server that evaluates at the same time skips what this one holds.
-	due, err := query[models.Alert](ctx, pg, `UPDATE alerts t SET due_at = $2 FROM (
+	due, err := query[models.Alert](ctx, pg, `WITH d AS (
 			SELECT org_id, id FROM alerts WHERE due_at <= $1 AND state <> 'DISABLED' ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
-		) d WHERE t.org_id = d.org_id AND t.id = d.id RETURNING `+columns[models.Alert](), now, now.Add(interval), evaluateBatch)
+		) UPDATE alerts t SET due_at = $2 FROM d WHERE t.org_id = d.org_id AND t.id = d.id RETURNING `+columns[models.Alert](), now, now.Add(interval), evaluateBatch)
 	if err != nil || len(due) == 0 {
 		return 0, err
 	}
@@ -128,29 +129,42 @@ type Delivery struct {
 	Skill    *models.Skill
 }
 
-// PendingDelivery is what a job has to send, or nil when that is done.
+// PendingDelivery is what a job has to send, or nil when that is done or the alert is gone.
 func (o Org) PendingDelivery(ctx context.Context, id ids.ID) (*Delivery, error) {
 	found, err := o.NotificationsByID(ctx, []ids.ID{id})
 	if err != nil || found[id] == nil || found[id].State != models.NotificationStatePending {
-		return nil, err // it is told, or its alert is gone
+		return nil, err
 	}
 	d := &Delivery{Notification: *found[id]}
-	if d.Alert, err = o.Alert(ctx, d.AlertID); err != nil {
+	alerts, err := o.AlertsByID(ctx, []ids.ID{d.AlertID})
+	if err != nil {
 		return nil, err
 	}
 	incidents, err := o.IncidentsByID(ctx, []ids.ID{d.IncidentID})
 	if err != nil {
 		return nil, err
 	}
-	d.Incident = incidents[d.IncidentID]
+	d.Alert, d.Incident = alerts[d.AlertID], incidents[d.IncidentID]
+	if d.Alert == nil || d.Incident == nil { // it was deleted between two statements
+		return nil, nil
+	}
 	d.Skill, err = o.Skill(ctx, models.SkillKey{ID: &d.Incident.SkillID})
 	return d, err
 }
 
-// RecordAttempt writes down what became of an attempt, and returns its number. A notification that is delivered or given up is not tried again; an alert
-// whose endpoint failed too many incidents in a row is switched off.
+// RecordAttempt writes down what became of an attempt, and returns its number; 0 when the alert is gone, and the log with it.
+// A notification that is delivered or given up is not tried again; an alert whose endpoint failed too many incidents in a
+// row is switched off.
 func (o Org) RecordAttempt(ctx context.Context, d *Delivery, status int, message string, delivered bool) (int, error) {
 	return inTx(ctx, o, func(o Org) (int, error) {
+		// The alert first, as its deletion does; attempts wait for each other, and so have numbers of their own.
+		a, err := o.alert(ctx, d.AlertID, " FOR UPDATE")
+		if errs.CodeOf(err) == errs.NotFound {
+			return 0, nil
+		}
+		if err != nil {
+			return 0, err
+		}
 		now := o.now()
 		type row struct {
 			Number int `bun:"number"`
@@ -164,27 +178,27 @@ func (o Org) RecordAttempt(ctx context.Context, d *Delivery, status int, message
 		number := made[0].Number
 		switch {
 		case delivered:
-			if _, err := exec(ctx, o.pg, "UPDATE notifications SET state = 'DELIVERED', delivered_at = $3 WHERE org_id = $1 AND id = $2", o.id, d.ID, now); err != nil {
-				return 0, err
-			}
-			_, err = exec(ctx, o.pg, "UPDATE alerts SET failed_incidents = 0 WHERE org_id = $1 AND id = $2 AND failed_incidents > 0", o.id, d.AlertID)
-			return number, err
+			err = o.settle(ctx, d, now)
 		case number >= models.MaxAttempts:
-			return number, o.giveUp(ctx, d, message)
+			err = o.giveUp(ctx, d, a, message)
 		}
-		return number, nil
+		return number, err
 	})
 }
 
-func (o Org) giveUp(ctx context.Context, d *Delivery, message string) error {
-	if _, err := exec(ctx, o.pg, "UPDATE notifications SET state = 'GIVEN_UP' WHERE org_id = $1 AND id = $2", o.id, d.ID); err != nil {
+// settle is for a notification that has arrived.
+func (o Org) settle(ctx context.Context, d *Delivery, now time.Time) error {
+	if _, err := exec(ctx, o.pg, "UPDATE notifications SET state = 'DELIVERED', delivered_at = coalesce(delivered_at, $3) WHERE org_id = $1 AND id = $2", o.id, d.ID, now); err != nil {
 		return err
 	}
-	if d.Kind != models.NotificationKindOpened {
-		return nil
-	}
-	a, err := o.alert(ctx, d.AlertID, " FOR UPDATE")
-	if err != nil {
+	_, err := exec(ctx, o.pg, "UPDATE alerts SET failed_incidents = 0 WHERE org_id = $1 AND id = $2 AND failed_incidents > 0", o.id, d.AlertID)
+	return err
+}
+
+// giveUp is for one that will not, unless another attempt has brought it there.
+func (o Org) giveUp(ctx context.Context, d *Delivery, a *models.Alert, message string) error {
+	given, err := exec(ctx, o.pg, "UPDATE notifications SET state = 'GIVEN_UP' WHERE org_id = $1 AND id = $2 AND state = 'PENDING'", o.id, d.ID)
+	if err != nil || given == 0 || d.Kind != models.NotificationKindOpened {
 		return err
 	}
 	a.FailedIncidents++

@@ -15,41 +15,54 @@ const (
 // sessionTables hold raw records by session; the figures that readers see are not among them and stay.
 var sessionTables = []string{"prompts", "invocations", "execution_facts", "gradings", "improvement_signals", "session_skills", "sessions"}
 
+// noneSince makes sure that no record of a session is from after $1.
+var noneSince = func() (sql string) {
+	for _, from := range []string{"prompts r WHERE r.occurred_at", "invocations r WHERE r.occurred_at", "execution_facts r WHERE r.occurred_at", "gradings r WHERE r.graded_at", "improvement_signals r WHERE r.occurred_at"} {
+		sql += " AND NOT EXISTS (SELECT FROM " + from + " >= $1 AND r.org_id = t.org_id AND r.session_id = t.session_id)"
+	}
+	return sql
+}()
+
 // Prune deletes raw telemetry that is older than the retention, whole sessions at a time, and events that are older than a
 // year, in small transactions that hold nobody up. It returns how many sessions and events are gone.
 func (s *Store) Prune(ctx context.Context) (sessions, events int, err error) {
 	cutoff := s.now().Add(-s.options.Retention)
-	for {
-		n, err := s.pruneSessions(ctx, cutoff)
-		sessions += n
-		if err != nil || n < pruneBatch {
-			if err != nil {
-				return sessions, events, err
-			}
-			break
-		}
+	if sessions, err = inBatches(func() (int, error) { return s.pruneSessions(ctx, cutoff) }); err != nil {
+		return sessions, 0, err
 	}
+	rows := func(sql string, before time.Time) (int, error) {
+		return inBatches(func() (int, error) {
+			n, err := exec(ctx, s.pool, sql, before, pruneBatch)
+			return int(n), err
+		})
+	}
+	if _, err = rows("DELETE FROM pushes WHERE (org_id, push_id) IN (SELECT org_id, push_id FROM pushes WHERE received_at < $1 LIMIT $2)", cutoff); err != nil {
+		return sessions, 0, err
+	}
+	events, err = rows("DELETE FROM events WHERE (org_id, id) IN (SELECT org_id, id FROM events WHERE created_at < $1 LIMIT $2)", s.now().Add(-eventLife))
+	return sessions, events, err
+}
+
+// inBatches repeats what deletes a batch until one is not full.
+func inBatches(batch func() (int, error)) (total int, err error) {
 	for {
-		n, err := exec(ctx, s.pool, `DELETE FROM events WHERE (org_id, id) IN (SELECT org_id, id FROM events WHERE created_at < $1 LIMIT $2)`, s.now().Add(-eventLife), pruneBatch)
-		events += int(n)
+		n, err := batch()
+		total += n
 		if err != nil || n < pruneBatch {
-			_, pushErr := exec(ctx, s.pool, "DELETE FROM pushes WHERE received_at < $1", cutoff)
-			if err == nil {
-				err = pushErr
-			}
-			return sessions, events, err
+			return total, err
 		}
 	}
 }
 
-// pruneSessions deletes some sessions that nothing was heard of since the cutoff, with everything that belongs to them.
+// pruneSessions deletes some sessions of which everything lies before the cutoff, with everything that belongs to them: a
+// record of theirs that is pushed once more is too old to count a second time.
 func (s *Store) pruneSessions(ctx context.Context, cutoff time.Time) (int, error) {
 	type row struct {
 		OrgID     ids.ID `bun:"org_id"`
 		SessionID string `bun:"session_id"`
 	}
 	old, err := query[row](ctx, s.pool, `SELECT t.org_id, t.session_id FROM sessions t
-		WHERE t.received_at < $1 AND coalesce(t.ended_at, t.started_at, t.received_at) < $1 ORDER BY t.received_at LIMIT $2`, cutoff, pruneBatch)
+		WHERE t.received_at < $1 AND coalesce(t.ended_at, t.started_at, t.received_at) < $1`+noneSince+` ORDER BY t.received_at LIMIT $2`, cutoff, pruneBatch)
 	if err != nil {
 		return 0, err
 	}

@@ -1,0 +1,114 @@
+package demo_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"skillgraph/internal/dbtest"
+	"skillgraph/internal/demo"
+	"skillgraph/internal/ids"
+	"skillgraph/internal/store"
+	"skillgraph/models"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+var everything = models.Window{Limit: 1000}
+
+// The demo has something to show on every page: a regression, a silence, two skills that compete, and incidents.
+func TestLoad(t *testing.T) {
+	t.Parallel()
+	for _, now := range []time.Time{
+		time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC), // a Sunday
+		time.Date(2026, 3, 4, 0, 0, 1, 0, time.UTC),    // a Wednesday that has just begun
+	} {
+		t.Run(now.Weekday().String(), func(t *testing.T) {
+			t.Parallel()
+			s := dbtest.Open(t, dbtest.Database(t), store.Options{MaxConns: 10, Clock: func() time.Time { return now }})
+			begun := time.Now()
+			key, err := demo.Load(t.Context(), s, now)
+			require.NoError(t, err)
+			t.Logf("loaded in %s", time.Since(begun))
+
+			orgs, err := s.Organizations(t.Context())
+			require.NoError(t, err)
+			require.Len(t, orgs, 3)
+			v, err := s.Viewer(t.Context(), key)
+			require.NoError(t, err)
+			org := s.Org(v.OrgID, v.UserID)
+			requireSkills(t, org, now)
+			requireIncidents(t, s, org)
+
+			again, err := demo.Load(t.Context(), s, now)
+			require.NoError(t, err)
+			_, err = s.Viewer(t.Context(), again)
+			require.NoError(t, err)
+			orgs, err = s.Organizations(t.Context())
+			require.NoError(t, err)
+			require.Len(t, orgs, 3)
+		})
+	}
+}
+
+func requireSkills(t *testing.T, org store.Org, now time.Time) {
+	t.Helper()
+	page, err := org.Skills(t.Context(), models.SkillFilter{}, models.SkillOrderName, everything)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(page.Nodes), 12)
+	skills := map[string]*models.Skill{}
+	for _, s := range page.Nodes {
+		skills[s.Name] = s
+		require.False(t, s.LastSeenAt.After(now), s.Name)
+	}
+	require.Contains(t, []models.SkillStatus{models.SkillStatusCritical, models.SkillStatusWarning}, skills["sql-review"].Status)
+	require.Equal(t, models.SkillStatusHealthy, skills["pdf-forms"].Status)
+	require.GreaterOrEqual(t, now.Sub(*skills["incident-notes"].LastSeenAt), 12*24*time.Hour)
+	confused, err := org.ConfusionsOf(t.Context(), []ids.ID{skills["docx-edit"].ID}, 3)
+	require.NoError(t, err)
+	require.Equal(t, skills["pdf-forms"].ID, confused[skills["docx-edit"].ID][0].OtherID)
+
+	versions, err := org.BreakdownsOf(t.Context(), []ids.ID{skills["sql-review"].ID}, models.DimensionVersion)
+	require.NoError(t, err)
+	require.Len(t, versions[skills["sql-review"].ID], 2, "before the release that broke it, and after")
+	days, err := org.DaysOf(t.Context(), []ids.ID{skills["pdf-forms"].ID}, models.DayRange{})
+	require.NoError(t, err)
+	list := days[skills["pdf-forms"].ID]
+	require.Greater(t, len(list), 75, "nearly every day has a session")
+	working, weekend := 0, 0
+	for _, d := range list {
+		switch d.Date.Time().Weekday() {
+		case time.Saturday, time.Sunday:
+			weekend += d.Sessions
+		default:
+			working += d.Sessions
+		}
+	}
+	require.Greater(t, working, 5*weekend, "a weekly rhythm")
+}
+
+func requireIncidents(t *testing.T, s *store.Store, org store.Org) {
+	t.Helper()
+	n, err := s.EvaluateAlerts(t.Context(), time.Hour)
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	alerts, err := org.Alerts(t.Context(), everything)
+	require.NoError(t, err)
+	broken := map[models.AlertType][]string{}
+	for _, a := range alerts.Nodes {
+		incidents, err := org.IncidentsOfAlerts(t.Context(), []ids.ID{a.ID}, everything)
+		require.NoError(t, err)
+		for _, i := range incidents[a.ID].Nodes {
+			found, err := org.SkillsByID(t.Context(), []ids.ID{i.SkillID})
+			require.NoError(t, err)
+			broken[a.Type] = append(broken[a.Type], found[i.SkillID].Name)
+		}
+		require.Equal(t, models.AlertStateFiring, a.State)
+		slices.Sort(broken[a.Type])
+		t.Log(a.Type, broken[a.Type])
+	}
+	require.Contains(t, broken[models.AlertTypePassRateBelow], "sql-review")
+	require.Contains(t, broken[models.AlertTypeNoData], "incident-notes")
+}
