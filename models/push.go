@@ -382,12 +382,12 @@ func (c *PushCounts) Add(other *PushCounts) {
 	c.ImprovementSignals += other.ImprovementSignals
 }
 
-// NewNewPush is the receipt of a delivery that is being stored.
-func NewNewPush(id ids.ID) *NewPush {
-	return &NewPush{Status: "accepted", PushID: id, IsNew: true, Accepted: &PushCounts{}}
+// NewPush is the answer to a delivery that is being stored.
+func NewPush(id ids.ID) *PushTelemetryPayload {
+	return &PushTelemetryPayload{Status: "accepted", PushID: id, IsNew: true, Accepted: &PushCounts{}}
 }
 
-// NewRepeatedPush is the receipt of a delivery that was stored before.
-func NewRepeatedPush(id ids.ID) *RepeatedPush {
-	return &RepeatedPush{Status: "accepted", PushID: id, Duplicate: true, Accepted: &PushCounts{}}
+// RepeatedPush is the answer to a delivery that was stored before.
+func RepeatedPush(id ids.ID) *PushTelemetryPayload {
+	return &PushTelemetryPayload{Status: "accepted", PushID: id, Duplicate: new(true), Accepted: &PushCounts{}}
 }

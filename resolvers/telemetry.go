@@ -7,7 +7,7 @@ import (
 	"skillgraph/models"
 )
 
-func (mutation) PushTelemetry(ctx context.Context, in models.PushTelemetryInput) (models.PushReceipt, error) {
+func (mutation) PushTelemetry(ctx context.Context, in models.PushTelemetryInput) (*models.PushTelemetryPayload, error) {
 	p, err := in.ParsePush()
 	if err != nil {
 		return nil, err
@@ -15,8 +15,8 @@ func (mutation) PushTelemetry(ctx context.Context, in models.PushTelemetryInput)
 	return org(ctx).Push(ctx, p)
 }
 
-func (mutation) EraseSession(ctx context.Context, sessionID string) (*models.EraseSessionPayload, error) {
-	erased, err := org(ctx).EraseSession(ctx, sessionID)
+func (mutation) EraseSession(ctx context.Context, sessionKey string) (*models.EraseSessionPayload, error) {
+	erased, err := org(ctx).EraseSession(ctx, sessionKey)
 	if err != nil {
 		return nil, err
 	}

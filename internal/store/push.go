@@ -10,8 +10,8 @@ import (
 
 // Push stores a delivery of telemetry and brings every rollup up to date, or does neither. Deliveries of one
 // organization wait for each other: each is a handful of statements, whatever its size.
-func (o Org) Push(ctx context.Context, p *models.Push) (models.PushReceipt, error) {
-	return inTx(ctx, o, func(o Org) (models.PushReceipt, error) {
+func (o Org) Push(ctx context.Context, p *models.Push) (*models.PushTelemetryPayload, error) {
+	return inTx(ctx, o, func(o Org) (*models.PushTelemetryPayload, error) {
 		if err := o.lockTelemetry(ctx); err != nil {
 			return nil, err
 		}
@@ -20,9 +20,9 @@ func (o Org) Push(ctx context.Context, p *models.Push) (models.PushReceipt, erro
 			return nil, err
 		}
 		if fresh == 0 {
-			return models.NewRepeatedPush(p.ID), nil
+			return models.RepeatedPush(p.ID), nil
 		}
-		w := &writer{Org: o, horizon: models.NewHorizon(o.now(), o.options.Retention), receipt: models.NewNewPush(p.ID), touched: map[string]bool{}}
+		w := &writer{Org: o, horizon: models.NewHorizon(o.now(), o.options.Retention), receipt: models.NewPush(p.ID), touched: map[string]bool{}}
 		if err := w.write(ctx, &p.Canonical); err != nil {
 			return nil, err
 		}
@@ -41,7 +41,7 @@ func (o Org) lockTelemetry(ctx context.Context) error {
 type writer struct {
 	Org
 	horizon models.Horizon
-	receipt *models.NewPush
+	receipt *models.PushTelemetryPayload
 	skills  map[string]ids.ID
 	touched map[string]bool // sessions whose rollups may change
 }

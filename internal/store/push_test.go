@@ -56,7 +56,7 @@ func TestPushTwiceAtOnce(t *testing.T) {
 	s := newTelemetry(t, store.Options{})
 	id := ids.New(ids.Push, noon)
 	var wg sync.WaitGroup
-	got := make([]models.PushReceipt, 8)
+	got := make([]*models.PushTelemetryPayload, 8)
 	for i := range got {
 		wg.Go(func() {
 			c := models.Canonical{Sessions: []models.SessionRecord{session("a")}, Invocations: []models.InvocationRecord{invocation("i", "a", "pdf", true)}}
@@ -70,12 +70,12 @@ func TestPushTwiceAtOnce(t *testing.T) {
 	fresh := 0
 	for _, r := range got {
 		require.NotNil(t, r)
-		if n, ok := r.(*models.NewPush); ok {
+		if n := r; n.IsNew {
 			fresh++
 			require.Equal(t, &models.PushCounts{Sessions: 1, SkillInvocations: 1}, n.Accepted)
 			continue
 		}
-		require.Equal(t, models.NewRepeatedPush(id), r)
+		require.Equal(t, models.RepeatedPush(id), r)
 	}
 	require.Equal(t, 1, fresh)
 	require.Equal(t, 1, s.skill(t, "pdf").UniqueSessions)
@@ -185,7 +185,7 @@ func TestPushFailsAsOne(t *testing.T) {
 	require.NoError(t, err)
 	got, err := s.Push(t.Context(), p)
 	require.NoError(t, err)
-	require.IsType(t, &models.NewPush{}, got)
+	require.True(t, got.IsNew)
 	s.requireCounted(t)
 }
 
@@ -248,7 +248,7 @@ func TestPushOrganizationsAreApart(t *testing.T) {
 			Invocations: []models.InvocationRecord{invocation("i", "a", "pdf", true)},
 		}})
 		require.NoError(t, err)
-		require.IsType(t, &models.NewPush{}, got, "the same push id, and yet another push")
+		require.True(t, got.IsNew, "the same push id, and yet another push")
 	}
 	other.push(t, models.Canonical{Sessions: []models.SessionRecord{{SessionID: "a", Platform: ptr("cli")}, session("b")}, Invocations: []models.InvocationRecord{invocation("j", "b", "pdf", false)}})
 	require.NotEqual(t, s.skill(t, "pdf").ID, other.skill(t, "pdf").ID)

@@ -53,12 +53,12 @@ func (s *telemetry) org(t testing.TB, name string) store.Org {
 func (s *telemetry) in(o store.Org) *telemetry { return &telemetry{o, s.db, s.conn} }
 
 // push delivers records under an id of their own.
-func (s *telemetry) push(t testing.TB, c models.Canonical) *models.NewPush {
+func (s *telemetry) push(t testing.TB, c models.Canonical) *models.PushTelemetryPayload {
 	t.Helper()
 	got, err := s.Push(t.Context(), &models.Push{ID: ids.New(ids.Push, noon), Canonical: c})
 	require.NoError(t, err)
-	require.IsType(t, &models.NewPush{}, got)
-	return got.(*models.NewPush)
+	require.True(t, got.IsNew)
+	return got
 }
 
 // skill finds a skill by name.
