@@ -59,7 +59,7 @@ test/web: build ## The running server: GraphQL-over-HTTP audits and the playgrou
 	@web/test/run.sh
 
 bench: $(WITHPG) ## Measure, as ratios in one run
-	$(WITHPG) go test -run '^$$' -bench . -benchtime 1x ./internal/bench
+	$(WITHPG) go test -timeout 60m -run '^$$' -bench . -benchtime 1x ./internal/bench
 
 clean: ## Remove what was built; data stay
 	rm -rf bin web/dist/* web/node_modules web/screenshots

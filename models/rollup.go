@@ -104,8 +104,8 @@ func (s *Sight) add(row *SessionSkill) {
 
 // Rollup is the difference that some sessions make.
 type Rollup struct {
-	Put        []*SessionSkill // new or changed
-	Gone       []*SessionSkill
+	Drop       []*SessionSkill // gone, or as they were before they changed
+	Put        []*SessionSkill // new, or as they are now
 	Days       map[DayKey]Sums
 	Breakdowns map[BreakdownKey]Sums
 	Confusions map[ConfusionKey]int
@@ -127,6 +127,7 @@ func Difference(before, now []*SessionSkill) *Rollup {
 		}
 		if known {
 			r.count(was, -1)
+			r.Drop = append(r.Drop, was)
 		}
 		r.count(s, 1)
 		r.Put = append(r.Put, s)
@@ -134,7 +135,7 @@ func Difference(before, now []*SessionSkill) *Rollup {
 	}
 	for _, s := range old {
 		r.count(s, -1)
-		r.Gone = append(r.Gone, s)
+		r.Drop = append(r.Drop, s)
 		r.skill(s.SkillID).Lost.add(s)
 	}
 	r.confuse(before, -1)

@@ -37,7 +37,7 @@ func TestDifferenceOfNothing(t *testing.T) {
 	}
 	r := models.Difference(same(), same())
 	require.Empty(t, r.Put)
-	require.Empty(t, r.Gone)
+	require.Empty(t, r.Drop)
 	require.Empty(t, r.Days)
 	require.Empty(t, r.Breakdowns)
 	require.Empty(t, r.Confusions)
@@ -224,7 +224,7 @@ func TestDifferenceEqualsRecount(t *testing.T) {
 			require.Equal(t, wantGraded[id], graded[id]+c.Graded)
 		}
 		require.Subset(t, now, r.Put)
-		require.Subset(t, before, r.Gone)
+		require.Subset(t, before, r.Drop)
 		before = now
 	}
 }

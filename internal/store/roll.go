@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"skillgraph/internal/ids"
 	"skillgraph/models"
 )
@@ -23,7 +25,7 @@ func (o Org) roll(ctx context.Context, sessions []string) error {
 		return err
 	}
 	r := models.Difference(before, now)
-	for _, step := range []func(context.Context, *models.Rollup) error{o.putSessionSkills, o.dropSessionSkills, o.addDays, o.addBreakdowns, o.addConfusions, o.addSkills, o.resight, o.regrade} {
+	for _, step := range []func(context.Context, *models.Rollup) error{o.replaceSessionSkills, o.addDays, o.addBreakdowns, o.addConfusions, o.addSkills, o.resight, o.regrade} {
 		if err := step(ctx, r); err != nil {
 			return err
 		}
@@ -52,39 +54,33 @@ func (o Org) countSessions(ctx context.Context, sessions []string) ([]*models.Se
 			g.rate, g.graded_at, g.grading_id, coalesce(n.version_hash, '') AS version_hash,
 			coalesce(s.platform, '') AS platform, coalesce(s.model, '') AS model
 		FROM seen n FULL JOIN graded g USING (session_id, skill_id)
-		JOIN sessions s USING (session_id) WHERE s.org_id = $1`, o.id, sessions)
+		JOIN sessions s USING (session_id) WHERE s.org_id = $1 AND s.session_id = ANY($2)`, o.id, sessions)
 }
 
-func (o Org) putSessionSkills(ctx context.Context, r *models.Rollup) error {
+// replaceSessionSkills writes what sessions say now. Nobody else writes here while the lock is held, so a COPY will do.
+func (o Org) replaceSessionSkills(ctx context.Context, r *models.Rollup) error {
+	type R = models.SessionSkill
+	if len(r.Drop) > 0 {
+		if _, err := exec(ctx, o.pg, `DELETE FROM session_skills t USING unnest($2::text[], $3::uuid[]) AS g(session_id, skill_id)
+			WHERE t.org_id = $1 AND t.session_id = g.session_id AND t.skill_id = g.skill_id`,
+			o.id, column(r.Drop, func(s *R) string { return s.SessionID }), column(r.Drop, func(s *R) ids.ID { return s.SkillID })); err != nil {
+			return err
+		}
+	}
 	if len(r.Put) == 0 {
 		return nil
 	}
-	type R = models.SessionSkill
-	_, err := exec(ctx, o.pg, `INSERT INTO session_skills (org_id, session_id, skill_id, day, seen, first_at, last_at, triggers, scored, confidence, rate, graded_at, grading_id, version_hash, platform, model)
-		SELECT $1, r.* FROM unnest($2::text[], $3::uuid[], $4::date[], $5::bool[], $6::timestamptz[], $7::timestamptz[], $8::bigint[], $9::bigint[], $10::bigint[],
-			$11::float8[], $12::timestamptz[], $13::text[], $14::text[], $15::text[], $16::text[]) AS r
-		ON CONFLICT (org_id, session_id, skill_id) DO UPDATE SET day = excluded.day, seen = excluded.seen, first_at = excluded.first_at, last_at = excluded.last_at,
-			triggers = excluded.triggers, scored = excluded.scored, confidence = excluded.confidence, rate = excluded.rate, graded_at = excluded.graded_at,
-			grading_id = excluded.grading_id, version_hash = excluded.version_hash, platform = excluded.platform, model = excluded.model`,
-		o.id,
-		column(r.Put, func(s *R) string { return s.SessionID }), column(r.Put, func(s *R) ids.ID { return s.SkillID }),
-		column(r.Put, func(s *R) time.Time { return s.Day }), column(r.Put, func(s *R) bool { return s.Seen }),
-		column(r.Put, func(s *R) time.Time { return s.FirstAt }), column(r.Put, func(s *R) time.Time { return s.LastAt }),
-		column(r.Put, func(s *R) int { return s.Triggers }), column(r.Put, func(s *R) int { return s.Scored }), column(r.Put, func(s *R) int { return s.Confidence }),
-		column(r.Put, func(s *R) *float64 { return s.Rate }), column(r.Put, func(s *R) *time.Time { return s.GradedAt }), column(r.Put, func(s *R) *string { return s.GradingID }),
-		column(r.Put, func(s *R) string { return s.VersionHash }), column(r.Put, func(s *R) string { return s.Platform }), column(r.Put, func(s *R) string { return s.Model }))
-	return err
-}
-
-func (o Org) dropSessionSkills(ctx context.Context, r *models.Rollup) error {
-	if len(r.Gone) == 0 {
-		return nil
-	}
-	type R = models.SessionSkill
-	_, err := exec(ctx, o.pg, `DELETE FROM session_skills t USING unnest($2::text[], $3::uuid[]) AS g(session_id, skill_id)
-		WHERE t.org_id = $1 AND t.session_id = g.session_id AND t.skill_id = g.skill_id`,
-		o.id, column(r.Gone, func(s *R) string { return s.SessionID }), column(r.Gone, func(s *R) ids.ID { return s.SkillID }))
-	return err
+	_, err := o.pg.CopyFrom(ctx, pgx.Identifier{"session_skills"}, []string{
+		"org_id", "session_id", "skill_id", "day", "seen", "first_at", "last_at", "triggers", "scored", "confidence",
+		"rate", "graded_at", "grading_id", "version_hash", "platform", "model",
+	}, pgx.CopyFromSlice(len(r.Put), func(i int) ([]any, error) {
+		s := r.Put[i]
+		return []any{
+			o.id, s.SessionID, s.SkillID, s.Day, s.Seen, s.FirstAt, s.LastAt, s.Triggers, s.Scored, s.Confidence,
+			s.Rate, s.GradedAt, s.GradingID, s.VersionHash, s.Platform, s.Model,
+		}, nil
+	}))
+	return fail(ctx, err)
 }
 
 // sumSet adds to the sums of a rollup, sumArrays are the arrays that bring them; they take parameters from $n on.
