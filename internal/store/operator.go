@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -58,7 +59,7 @@ func (s *Store) Grant(ctx context.Context, g Grant) (key string, changed []strin
 			return err
 		}
 		roleChange, err := o.grantRole(ctx, k.UserID, email, g.Role)
-		changed = append(planChange, roleChange...)
+		changed = slices.Concat(planChange, roleChange)
 		if err != nil {
 			return err
 		}

@@ -24,14 +24,14 @@ finish() {
   exit "$((failed > 0))"
 }
 
-npm() { command npm --silent --prefix web "$@"; }
+in_web() { npm --silent --prefix web "$@"; }
 
 if ! command -v npm >/dev/null; then
   for name in types examples audits browser; do skip "$name" npm; done
   finish
 fi
-part types npm run typecheck
-part examples npm test
+part types in_web run typecheck
+part examples in_web test
 
 dir=$(mktemp -d)
 server=
@@ -50,10 +50,10 @@ until SKILLGRAPH_URL=$(grep -om1 'http://[0-9.:]*' "$dir/out"); do
 done
 export SKILLGRAPH_URL SKILLGRAPH_KEY
 
-part audits npm run audit
+part audits in_web run audit
 CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
 export CHROMIUM
-if [ -n "$CHROMIUM" ]; then part browser npm run test:browser; else skip browser chromium; fi
+if [ -n "$CHROMIUM" ]; then part browser in_web run test:browser; else skip browser chromium; fi
 
 [ "$failed" = 0 ] || tail -n 30 "$dir/log"
 finish
