@@ -43,8 +43,11 @@ func TestSkillStatements(t *testing.T) {
 		costs[first] = min(costs[first], s.Store.Statements()-before)
 	}
 	// One each for the page, the sums, the days, two breakdowns, the confusions and the skills at their other end.
-	// The first skill by name fired, so that it was confused with none.
-	require.Equal(t, map[int]int64{1: 6, 10: 7, 100: 7}, costs)
+	// The first skill by name fired, so that it was confused with none. With more of them it is one statement more, and
+	// no more than twice that where every batch is torn; one for each skill would be hundreds.
+	require.Equal(t, int64(6), costs[1])
+	require.LessOrEqual(t, costs[10], int64(14))
+	require.LessOrEqual(t, costs[100], int64(14))
 }
 
 // Two ranges in one operation are two answers.
