@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
@@ -24,7 +23,7 @@ type Config struct {
 }
 
 // Jobs is a running queue.
-type Jobs struct{ client *river.Client[pgx.Tx] }
+type Jobs struct{ client *store.Queue }
 
 const (
 	workers     = 50 // most of them wait for somebody's endpoint

@@ -56,7 +56,7 @@ func (w *watch) grade(t *testing.T, org store.Org, skill string, sessions int, r
 		w.made++
 		id := fmt.Sprint("graded-", w.made)
 		c.Sessions = append(c.Sessions, models.SessionRecord{SessionID: id})
-		c.Invocations = append(c.Invocations, models.InvocationRecord{InvocationID: id, SessionID: id, SkillName: skill, OccurredAt: &at, Triggered: ptr(true)})
+		c.Invocations = append(c.Invocations, models.InvocationRecord{InvocationID: id, SessionID: id, SkillName: skill, OccurredAt: &at, Triggered: new(true)})
 		c.Gradings = append(c.Gradings, models.GradingRecord{GradingID: id, SessionID: id, SkillName: skill, GradedAt: &at, PassRate: &rate})
 	}
 	w.in(org).push(t, c)
@@ -67,7 +67,7 @@ func alert(t *testing.T, org store.Org, kind models.AlertType, threshold float64
 	t.Helper()
 	a, err := org.CreateAlert(t.Context(), &models.Alert{
 		SkillID: skill, Type: kind, Threshold: threshold, Channel: models.AlertChannelWebhook, State: models.AlertStateOk,
-		Destination: models.JSON(`{"webhook_url": "https://hooks.example.com/"}`), Secret: ptr("whsec_test"),
+		Destination: models.JSON(`{"webhook_url": "https://hooks.example.com/"}`), Secret: new("whsec_test"),
 	})
 	require.NoError(t, err)
 	return a
@@ -112,8 +112,7 @@ func about(t *testing.T, org store.Org) []string {
 	t.Helper()
 	out := []string{}
 	for _, e := range events(t, org) {
-		switch e.ObjectID.Kind() {
-		case ids.Alert, ids.Incident:
+		if k := e.ObjectID.Kind(); k == ids.Alert || k == ids.Incident {
 			out = append(out, e.Kind)
 		}
 	}
@@ -146,7 +145,7 @@ func TestEvaluateOnlyWhatIsDue(t *testing.T) {
 	w.pass(10 * interval)
 	require.Equal(t, 2, w.evaluate(t), "once, however late")
 	require.Equal(t, w.now().Add(interval), due(early))
-	_, err := w.UpdateAlert(t.Context(), late.ID, models.UpdateAlertInput{Threshold: set(ptr(3.0))}, models.Reach{})
+	_, err := w.UpdateAlert(t.Context(), late.ID, models.UpdateAlertInput{Threshold: set(new(3.0))}, models.Reach{})
 	require.NoError(t, err)
 	require.Equal(t, 1, w.evaluate(t), "a change is looked at, at once")
 }
@@ -353,12 +352,12 @@ func TestDisabledAndMuted(t *testing.T) {
 		_, err := w.UpdateAlert(t.Context(), a.ID, in, models.Reach{})
 		require.NoError(t, err)
 	}
-	change(models.UpdateAlertInput{Enabled: set(ptr(false))})
+	change(models.UpdateAlertInput{Enabled: set(new(false))})
 	require.Zero(t, w.evaluate(t), "an alert that is off is not evaluated")
 	require.Equal(t, models.AlertStateDisabled, w.state(t, a))
 
 	until := w.now().Add(time.Hour)
-	change(models.UpdateAlertInput{Enabled: set(ptr(true)), MutedUntil: set(&until)})
+	change(models.UpdateAlertInput{Enabled: set(new(true)), MutedUntil: set(&until)})
 	require.Equal(t, 1, w.evaluate(t))
 	require.Empty(t, w.told(t), "nobody is told of new incidents")
 	require.Equal(t, models.AlertStateOk, w.state(t, a))
@@ -543,7 +542,7 @@ var watching = map[string]func(t *testing.T, o store.Org, f foreign){
 		requireCode(t, errs.NotFound, err)
 	},
 	"UpdateAlert": func(t *testing.T, o store.Org, f foreign) {
-		_, err := o.UpdateAlert(t.Context(), f.alert, models.UpdateAlertInput{Enabled: set(ptr(false))}, models.Reach{})
+		_, err := o.UpdateAlert(t.Context(), f.alert, models.UpdateAlertInput{Enabled: set(new(false))}, models.Reach{})
 		requireCode(t, errs.NotFound, err)
 	},
 	"DeleteAlert": func(t *testing.T, o store.Org, f foreign) {
@@ -629,8 +628,8 @@ func secretSessions() (c models.Canonical) {
 	for n := range 3 {
 		id := fmt.Sprint("secret ", n)
 		c.Sessions = append(c.Sessions, models.SessionRecord{SessionID: id})
-		c.Invocations = append(c.Invocations, models.InvocationRecord{InvocationID: id, SessionID: id, SkillName: "secret", OccurredAt: &at, Triggered: ptr(true)})
-		c.Gradings = append(c.Gradings, models.GradingRecord{GradingID: id, SessionID: id, SkillName: "secret", GradedAt: &at, PassRate: ptr(0.0)})
+		c.Invocations = append(c.Invocations, models.InvocationRecord{InvocationID: id, SessionID: id, SkillName: "secret", OccurredAt: &at, Triggered: new(true)})
+		c.Gradings = append(c.Gradings, models.GradingRecord{GradingID: id, SessionID: id, SkillName: "secret", GradedAt: &at, PassRate: new(0.0)})
 	}
 	return c
 }

@@ -30,7 +30,7 @@ func past(rnd *rand.Rand) (c models.Canonical) {
 				at := noon.Truncate(24*time.Hour).AddDate(0, 0, -day).Add(time.Duration(rnd.IntN(11*3600)) * time.Second)
 				id := fmt.Sprintf("%s-%d", name, len(c.Sessions))
 				c.Sessions = append(c.Sessions, models.SessionRecord{SessionID: id})
-				c.Invocations = append(c.Invocations, models.InvocationRecord{InvocationID: id, SessionID: id, SkillName: name, OccurredAt: &at, Triggered: ptr(true)})
+				c.Invocations = append(c.Invocations, models.InvocationRecord{InvocationID: id, SessionID: id, SkillName: name, OccurredAt: &at, Triggered: new(true)})
 				if rnd.IntN(1+skill) == 0 {
 					// Tenths, so that a mean is sometimes exactly the threshold.
 					later, rate := at.Add(time.Duration(rnd.IntN(72*60))*time.Minute), float64(rnd.IntN(4)+7-3*(skill%2))/10
@@ -88,7 +88,7 @@ func replay(a *models.Alert, c models.Canonical, skills map[string]ids.ID, days 
 				tenths += math.Round(*g.PassRate * 10)
 			}
 			if w.RecentGraded = len(graded); len(graded) > 0 {
-				w.PassRate = ptr(tenths / float64(10*len(graded)))
+				w.PassRate = new(tenths / float64(10*len(graded)))
 			}
 			steps, _ := a.Evaluate([]*models.Watched{w}, nil, end)
 			for _, s := range steps {
@@ -147,7 +147,7 @@ func TestDryRunAfterRetention(t *testing.T) {
 	at := noon.AddDate(0, 0, -10)
 	s.push(t, models.Canonical{
 		Sessions:    []models.SessionRecord{{SessionID: "a"}},
-		Invocations: []models.InvocationRecord{{InvocationID: "a", SessionID: "a", SkillName: "pdf", OccurredAt: &at, Triggered: ptr(true)}},
+		Invocations: []models.InvocationRecord{{InvocationID: "a", SessionID: "a", SkillName: "pdf", OccurredAt: &at, Triggered: new(true)}},
 	})
 	days := func() (out []fired) {
 		found, err := s.DryRun(t.Context(), &models.Alert{Type: models.AlertTypeNoData, Threshold: 9}, 30)

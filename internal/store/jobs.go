@@ -13,8 +13,11 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
+// Queue is a client of the job queue.
+type Queue = river.Client[pgx.Tx]
+
 // newQueue is a client that only inserts jobs; internal/jobs works on them.
-func newQueue(pool *pgxpool.Pool) (*river.Client[pgx.Tx], error) {
+func newQueue(pool *pgxpool.Pool) (*Queue, error) {
 	return river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: slog.New(slog.DiscardHandler)})
 }
 

@@ -16,12 +16,12 @@ const (
 var sessionTables = []string{"prompts", "invocations", "execution_facts", "gradings", "improvement_signals", "session_skills", "sessions"}
 
 // noneSince makes sure that no record of a session is from after $1.
-var noneSince = func() (sql string) {
-	for _, from := range []string{"prompts r WHERE r.occurred_at", "invocations r WHERE r.occurred_at", "execution_facts r WHERE r.occurred_at", "gradings r WHERE r.graded_at", "improvement_signals r WHERE r.occurred_at"} {
-		sql += " AND NOT EXISTS (SELECT FROM " + from + " >= $1 AND r.org_id = t.org_id AND r.session_id = t.session_id)"
-	}
-	return sql
-}()
+const noneSince = `
+	AND NOT EXISTS (SELECT FROM prompts r WHERE r.org_id = t.org_id AND r.session_id = t.session_id AND r.occurred_at >= $1)
+	AND NOT EXISTS (SELECT FROM invocations r WHERE r.org_id = t.org_id AND r.session_id = t.session_id AND r.occurred_at >= $1)
+	AND NOT EXISTS (SELECT FROM execution_facts r WHERE r.org_id = t.org_id AND r.session_id = t.session_id AND r.occurred_at >= $1)
+	AND NOT EXISTS (SELECT FROM gradings r WHERE r.org_id = t.org_id AND r.session_id = t.session_id AND r.graded_at >= $1)
+	AND NOT EXISTS (SELECT FROM improvement_signals r WHERE r.org_id = t.org_id AND r.session_id = t.session_id AND r.occurred_at >= $1)`
 
 // Prune deletes raw telemetry that is older than the retention, whole sessions at a time, and events that are older than a
 // year, in small transactions that hold nobody up. It returns how many sessions and events are gone.

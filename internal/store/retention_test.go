@@ -18,12 +18,12 @@ const day = 24 * time.Hour
 func sessionOf(id string, at time.Time) models.Canonical {
 	n := int64(1)
 	return models.Canonical{
-		Sessions:    []models.SessionRecord{{SessionID: id, StartedAt: &at, EndedAt: &at, Platform: ptr("cli")}},
-		Prompts:     []models.PromptRecord{{PromptID: id, SessionID: id, OccurredAt: &at, PromptText: ptr("secret")}},
-		Invocations: []models.InvocationRecord{{InvocationID: id, SessionID: id, OccurredAt: &at, SkillName: "pdf", Triggered: ptr(true), Confidence: ptr(0.5)}},
+		Sessions:    []models.SessionRecord{{SessionID: id, StartedAt: &at, EndedAt: &at, Platform: new("cli")}},
+		Prompts:     []models.PromptRecord{{PromptID: id, SessionID: id, OccurredAt: &at, PromptText: new("secret")}},
+		Invocations: []models.InvocationRecord{{InvocationID: id, SessionID: id, OccurredAt: &at, SkillName: "pdf", Triggered: new(true), Confidence: new(0.5)}},
 		Facts:       []models.FactRecord{{FactID: id, SessionID: id, OccurredAt: &at, TotalToolCalls: &n}},
-		Gradings:    []models.GradingRecord{{GradingID: id, SessionID: id, GradedAt: &at, SkillName: "pdf", PassRate: ptr(0.75)}},
-		Signals:     []models.SignalRecord{{SignalID: id, SessionID: id, OccurredAt: &at, Query: ptr("q"), SignalType: ptr("missed")}},
+		Gradings:    []models.GradingRecord{{GradingID: id, SessionID: id, GradedAt: &at, SkillName: "pdf", PassRate: new(0.75)}},
+		Signals:     []models.SignalRecord{{SignalID: id, SessionID: id, OccurredAt: &at, Query: new("q"), SignalType: new("missed")}},
 	}
 }
 
@@ -108,7 +108,7 @@ func TestPruneWholeSessions(t *testing.T) {
 				c.Signals = more.Signals
 				c.Signals[0].SessionID = "long"
 			case "end":
-				c.Sessions = []models.SessionRecord{{SessionID: "long", EndedAt: ptr(w.now())}}
+				c.Sessions = []models.SessionRecord{{SessionID: "long", EndedAt: new(w.now())}}
 			}
 			w.push(t, c)
 			figures := w.requireCounted(t)
@@ -143,7 +143,7 @@ func TestPruneInBatches(t *testing.T) {
 	for n := range 1203 {
 		id := fmt.Sprint(n)
 		c.Sessions = append(c.Sessions, models.SessionRecord{SessionID: id})
-		c.Invocations = append(c.Invocations, models.InvocationRecord{InvocationID: id, SessionID: id, OccurredAt: &at, SkillName: "pdf", Triggered: ptr(true)})
+		c.Invocations = append(c.Invocations, models.InvocationRecord{InvocationID: id, SessionID: id, OccurredAt: &at, SkillName: "pdf", Triggered: new(true)})
 	}
 	w.push(t, c)
 	dbtest.Exec(t, w.url, "INSERT INTO pushes SELECT org_id, gen_random_uuid(), received_at FROM pushes, generate_series(1, 1100)")
