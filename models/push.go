@@ -125,6 +125,9 @@ func (in PushTelemetryInput) ParsePush() (*Push, error) {
 	if in.SchemaVersion != PushSchemaVersion {
 		return nil, errs.At("schemaVersion").Because("must be %q", PushSchemaVersion)
 	}
+	if _, commas := measureJSON(in.Canonical); commas > maxPushValues {
+		return nil, errs.New(errs.TooLarge, "A push may have %d values in its records: send these in several", maxPushValues)
+	}
 	p := &Push{ID: in.PushID}
 	if err := json.Unmarshal(in.Canonical, &p.Canonical); err != nil {
 		return nil, locate(in.Canonical)
@@ -186,6 +189,10 @@ func kindName(t reflect.Type) string {
 	}
 	return "a time in RFC 3339"
 }
+
+// maxPushValues bounds what decoding may cost: the shortest records are a hundred times larger in memory than in JSON.
+// It is enough for some 70,000 records of every field.
+const maxPushValues = 1_000_000
 
 const (
 	maxRecordID   = 200

@@ -165,6 +165,12 @@ func (j JSON) OrNil() JSON {
 }
 
 func tooDeep(raw []byte) bool {
+	depth, _ := measureJSON(raw)
+	return depth > maxJSONDepth
+}
+
+// measureJSON tells how deep and how long a JSON value is, by its brackets and commas, before anybody decodes it.
+func measureJSON(raw []byte) (deepest, commas int) {
 	depth, inString := 0, false
 	for i := 0; i < len(raw); i++ {
 		switch c := raw[i]; {
@@ -174,12 +180,13 @@ func tooDeep(raw []byte) bool {
 			inString = !inString
 		case inString:
 		case c == '{' || c == '[':
-			if depth++; depth > maxJSONDepth {
-				return true
-			}
+			depth++
+			deepest = max(deepest, depth)
 		case c == '}' || c == ']':
 			depth--
+		case c == ',':
+			commas++
 		}
 	}
-	return false
+	return deepest, commas
 }
