@@ -3,6 +3,7 @@ package models
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -143,14 +144,14 @@ func locate(raw JSON) error {
 		return at.Because("must be an object")
 	}
 	t := reflect.TypeFor[Canonical]()
-	for i := range t.NumField() {
-		name := t.Field(i).Tag.Get("json")
+	for field := range t.Fields() {
+		name := field.Tag.Get("json")
 		var items []json.RawMessage
 		if list, there := arrays[name]; there && json.Unmarshal(list, &items) != nil {
 			return at.At(name).Because("must be a list")
 		}
 		for n, item := range items {
-			if err := locateField(at.At(name, n), t.Field(i).Type.Elem(), item); err != nil {
+			if err := locateField(at.At(name, n), field.Type.Elem(), item); err != nil {
 				return err
 			}
 		}
@@ -163,8 +164,7 @@ func locateField(at errs.Path, record reflect.Type, item json.RawMessage) error 
 	if values == nil {
 		return at.Because("must be an object")
 	}
-	for i := range record.NumField() {
-		f := record.Field(i)
+	for f := range record.Fields() {
 		name := f.Tag.Get("json")
 		if v, there := values[name]; there && json.Unmarshal(v, reflect.New(f.Type).Interface()) != nil {
 			return at.At(name).Because("must be %s", kindName(f.Type))
@@ -284,11 +284,10 @@ func (k *recordCheck) refuse(field, format string, args ...any) {
 	}
 }
 
-func (k *recordCheck) need(field string, there bool) *recordCheck {
+func (k *recordCheck) need(field string, there bool) {
 	if !there {
 		k.refuse(field, "is required")
 	}
-	return k
 }
 
 func (k *recordCheck) id(field, v string) *recordCheck {
@@ -308,7 +307,7 @@ func (k *recordCheck) skill(field, v string) *recordCheck {
 }
 
 // words checks short texts, given as field and value in turn.
-func (k *recordCheck) words(pairs ...any) *recordCheck {
+func (k *recordCheck) words(pairs ...any) {
 	for i := 0; i < len(pairs); i += 2 {
 		if v := pairs[i+1].(*string); v != nil {
 			if len(*v) > maxWord {
@@ -317,7 +316,6 @@ func (k *recordCheck) words(pairs ...any) *recordCheck {
 			clean(v)
 		}
 	}
-	return k
 }
 
 func (k *recordCheck) long(field string, v *string) *recordCheck {
@@ -338,23 +336,20 @@ func (k *recordCheck) fraction(field string, v *float64) *recordCheck {
 	return k
 }
 
-func (k *recordCheck) counts(pairs ...any) *recordCheck {
+func (k *recordCheck) counts(pairs ...any) {
 	for i := 0; i < len(pairs); i += 2 {
 		if v := pairs[i+1].(*int64); v != nil && *v < 0 {
 			k.refuse(pairs[i].(string), "must not be negative")
 		}
 	}
-	return k
 }
 
 func (k *recordCheck) oneOf(field string, v *string, allowed ...string) {
 	if v == nil {
 		return
 	}
-	for _, a := range allowed {
-		if *v == a {
-			return
-		}
+	if slices.Contains(allowed, *v) {
+		return
 	}
 	k.refuse(field, "must be one of %s", strings.Join(allowed, ", "))
 }

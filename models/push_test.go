@@ -3,6 +3,7 @@ package models_test
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -60,9 +61,7 @@ func change(t *testing.T, kind, field, value string) string {
 	require.NoError(t, json.Unmarshal(all[kind], &records))
 	require.Contains(t, records[0], field)
 	changed := map[string]json.RawMessage{}
-	for k, v := range records[0] {
-		changed[k] = v
-	}
+	maps.Copy(changed, records[0])
 	if changed[field] = json.RawMessage(value); value == "" {
 		delete(changed, field)
 	}

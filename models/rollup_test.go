@@ -33,7 +33,7 @@ func fired(s *models.SessionSkill) { s.Triggers, s.Scored, s.Confidence = 2, 1, 
 func TestDifferenceOfNothing(t *testing.T) {
 	t.Parallel()
 	same := func() []*models.SessionSkill {
-		return []*models.SessionSkill{row("a", pdf, fired), row("a", docx, nil), row("b", pdf, func(s *models.SessionSkill) { s.Rate, s.GradingID = ptr(0.5), ptr("g") })}
+		return []*models.SessionSkill{row("a", pdf, fired), row("a", docx, nil), row("b", pdf, func(s *models.SessionSkill) { s.Rate, s.GradingID = new(0.5), new("g") })}
 	}
 	r := models.Difference(same(), same())
 	require.Empty(t, r.Put)
@@ -47,7 +47,7 @@ func TestDifferenceOfNothing(t *testing.T) {
 func TestDifference(t *testing.T) {
 	t.Parallel()
 	graded := func(rate float64) func(*models.SessionSkill) {
-		return func(s *models.SessionSkill) { s.Rate, s.GradingID, s.GradedAt = &rate, ptr("g"), &noon }
+		return func(s *models.SessionSkill) { s.Rate, s.GradingID, s.GradedAt = &rate, new("g"), &noon }
 	}
 	for name, c := range map[string]struct {
 		before, now []*models.SessionSkill
@@ -196,7 +196,7 @@ func TestDifferenceEqualsRecount(t *testing.T) {
 						s.Confidence = s.Scored * 500_000_000
 					}
 					if !s.Seen || rnd.IntN(2) == 0 {
-						s.Rate, s.GradingID = ptr(float64(rnd.IntN(5))/4), ptr("g")
+						s.Rate, s.GradingID = new(float64(rnd.IntN(5))/4), new("g")
 					}
 				}))
 			}

@@ -10,8 +10,6 @@ import (
 	"skillgraph/models"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 func TestNewRate(t *testing.T) {
 	t.Parallel()
 	// Published values of the Wilson score interval at 95%.
@@ -29,7 +27,7 @@ func TestNewRate(t *testing.T) {
 		{15, 148, 0.0624, 0.1605},
 		{500, 1000, 0.4691, 0.5309},
 	} {
-		r := models.NewRate(ptr(float64(c.part)/float64(c.whole)), c.whole)
+		r := models.NewRate(new(float64(c.part)/float64(c.whole)), c.whole)
 		require.InDelta(t, c.low, r.Low, 5e-5, "%d of %d", c.part, c.whole)
 		require.InDelta(t, c.high, r.High, 5e-5, "%d of %d", c.part, c.whole)
 		require.Equal(t, c.whole, r.Count)
@@ -39,7 +37,7 @@ func TestNewRate(t *testing.T) {
 		require.LessOrEqual(t, r.High, 1.0)
 	}
 	require.Nil(t, models.NewRate(nil, 3))
-	require.Nil(t, models.NewRate(ptr(0.5), 0))
+	require.Nil(t, models.NewRate(new(0.5), 0))
 }
 
 func TestStatusOf(t *testing.T) {
@@ -52,18 +50,18 @@ func TestStatusOf(t *testing.T) {
 	}{
 		{nil, 0, nil, models.SkillStatusUnknown},
 		{nil, 20, nil, models.SkillStatusUnknown},
-		{ptr(0.0), 2, nil, models.SkillStatusUnknown},
-		{ptr(1.0), 2, ptr(1.0), models.SkillStatusUnknown},
-		{ptr(0.0), 3, nil, models.SkillStatusCritical},
-		{ptr(0.399), 3, nil, models.SkillStatusCritical},
-		{ptr(0.4), 3, nil, models.SkillStatusWarning},
-		{ptr(0.699), 3, nil, models.SkillStatusWarning},
-		{ptr(0.7), 3, nil, models.SkillStatusHealthy},
-		{ptr(1.0), 20, nil, models.SkillStatusHealthy},
-		{ptr(0.8), 3, ptr(0.9), models.SkillStatusHealthy},
-		{ptr(0.79), 3, ptr(0.9), models.SkillStatusCritical},
-		{ptr(0.45), 3, ptr(0.5), models.SkillStatusWarning},
-		{ptr(0.9), 3, ptr(0.2), models.SkillStatusHealthy},
+		{new(0.0), 2, nil, models.SkillStatusUnknown},
+		{new(1.0), 2, new(1.0), models.SkillStatusUnknown},
+		{new(0.0), 3, nil, models.SkillStatusCritical},
+		{new(0.399), 3, nil, models.SkillStatusCritical},
+		{new(0.4), 3, nil, models.SkillStatusWarning},
+		{new(0.699), 3, nil, models.SkillStatusWarning},
+		{new(0.7), 3, nil, models.SkillStatusHealthy},
+		{new(1.0), 20, nil, models.SkillStatusHealthy},
+		{new(0.8), 3, new(0.9), models.SkillStatusHealthy},
+		{new(0.79), 3, new(0.9), models.SkillStatusCritical},
+		{new(0.45), 3, new(0.5), models.SkillStatusWarning},
+		{new(0.9), 3, new(0.2), models.SkillStatusHealthy},
 	} {
 		require.Equal(t, c.want, models.StatusOf(c.rate, c.graded, c.baseline), "%v of %d, baseline %v", c.rate, c.graded, c.baseline)
 	}
@@ -77,14 +75,14 @@ func TestSumsHaveNothingToDivideBy(t *testing.T) {
 	require.Nil(t, none.ConfidenceCoverage())
 	require.Nil(t, none.PassRate())
 	quiet := models.Sums{Sessions: 2}
-	require.Equal(t, ptr(0.0), quiet.TriggerRate())
+	require.Equal(t, new(0.0), quiet.TriggerRate())
 	require.Nil(t, quiet.AvgConfidence())
 	require.Nil(t, quiet.ConfidenceCoverage())
 	loud := models.Sums{Sessions: 2, TriggeredSessions: 1, Triggers: 4, Scored: 2, Confidence: 1_500_000_000, Graded: 2, Rate: 500_000_000}
-	require.Equal(t, ptr(0.5), loud.TriggerRate())
-	require.Equal(t, ptr(0.75), loud.AvgConfidence())
-	require.Equal(t, ptr(0.5), loud.ConfidenceCoverage())
-	require.Equal(t, ptr(0.25), loud.PassRate())
+	require.Equal(t, new(0.5), loud.TriggerRate())
+	require.Equal(t, new(0.75), loud.AvgConfidence())
+	require.Equal(t, new(0.5), loud.ConfidenceCoverage())
+	require.Equal(t, new(0.25), loud.PassRate())
 }
 
 func TestDayRangeBounds(t *testing.T) {
@@ -130,13 +128,13 @@ func TestNewSkillKey(t *testing.T) {
 		want           *models.SkillKey
 	}{
 		{&id, nil, nil, &models.SkillKey{ID: &id}},
-		{nil, ptr("pdf"), nil, &models.SkillKey{Name: "pdf"}},
-		{nil, ptr(id.String()), nil, &models.SkillKey{Name: id.String()}},
-		{nil, nil, ptr("pdf"), &models.SkillKey{Name: "pdf"}},
-		{nil, nil, ptr(id.String()), &models.SkillKey{ID: &id, Name: id.String()}},
+		{nil, new("pdf"), nil, &models.SkillKey{Name: "pdf"}},
+		{nil, new(id.String()), nil, &models.SkillKey{Name: id.String()}},
+		{nil, nil, new("pdf"), &models.SkillKey{Name: "pdf"}},
+		{nil, nil, new(id.String()), &models.SkillKey{ID: &id, Name: id.String()}},
 		{nil, nil, nil, nil},
-		{&id, ptr("pdf"), nil, nil},
-		{nil, ptr("pdf"), ptr("pdf"), nil},
+		{&id, new("pdf"), nil, nil},
+		{nil, new("pdf"), new("pdf"), nil},
 	} {
 		key, err := models.NewSkillKey(c.id, c.name, c.idOrName)
 		if c.want == nil {

@@ -158,7 +158,7 @@ func (r *reshaper) object(s *shape, shown bool) {
 		key := r.in[start:r.pos]
 		r.pos++ // the colon
 		child := s.fields[string(key[1:len(key)-1])]
-		visible := child == nil || !child.hidden && !(child.optional && bytes.HasPrefix(r.in[r.pos:], []byte("null")))
+		visible := child == nil || !child.hidden && (!child.optional || !bytes.HasPrefix(r.in[r.pos:], []byte("null")))
 		if visible {
 			if !first {
 				r.emit(braces, ',')

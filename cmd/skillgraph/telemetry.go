@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -33,9 +34,9 @@ func (t *telemetryFlags) validate() error {
 	case t.promptText != "keep" && t.promptText != "drop":
 		return fmt.Errorf("--prompt-text must be keep or drop, not %q", t.promptText)
 	case t.alertInterval < time.Second:
-		return fmt.Errorf("--alert-interval must be at least 1s")
+		return errors.New("--alert-interval must be at least 1s")
 	case time.Duration(t.retention) < 24*time.Hour:
-		return fmt.Errorf("--retention must be at least a day")
+		return errors.New("--retention must be at least a day")
 	}
 	return nil
 }

@@ -124,7 +124,8 @@ func TestNamesAreOnlyNames(t *testing.T) {
 		n.Skill = name
 		a := chatA(n)
 		text := a["text"].(string)
-		span := text[:strings.Index(text, " passes 42% of")]
+		span, _, found := strings.Cut(text, " passes 42% of")
+		require.True(t, found)
 		require.Regexp(t, "^`[^`<>\n]+`$", span)
 		require.NotRegexp(t, `&(?:[^alg]|a[^m]|l[^t]|g[^t])`, span)
 		b := chatB(n)

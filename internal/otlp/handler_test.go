@@ -35,10 +35,10 @@ func partial(t *testing.T, body []byte) (rejected uint64, message string) {
 	for len(inner) > 0 {
 		num, _, n = protowire.ConsumeTag(inner)
 		inner = inner[n:]
-		switch num {
-		case 1:
+		if num == 1 {
 			rejected, n = protowire.ConsumeVarint(inner)
-		case 2:
+		} else {
+			require.Equal(t, protowire.Number(2), num)
 			message, n = protowire.ConsumeString(inner)
 		}
 		require.Positive(t, n)

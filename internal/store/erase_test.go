@@ -18,12 +18,12 @@ import (
 // oneOfEach is one record of each kind for a session.
 func oneOfEach(session string) models.Canonical {
 	return models.Canonical{
-		Sessions:    []models.SessionRecord{{SessionID: session, Platform: ptr("cli")}},
-		Prompts:     []models.PromptRecord{{PromptID: "p" + session, SessionID: session, OccurredAt: ago(time.Hour), PromptText: ptr("secret")}},
+		Sessions:    []models.SessionRecord{{SessionID: session, Platform: new("cli")}},
+		Prompts:     []models.PromptRecord{{PromptID: "p" + session, SessionID: session, OccurredAt: ago(time.Hour), PromptText: new("secret")}},
 		Invocations: []models.InvocationRecord{invocation("i"+session, session, "pdf", true), invocation("j"+session, session, "docx", false)},
 		Facts:       []models.FactRecord{{FactID: "f" + session, SessionID: session, OccurredAt: ago(time.Hour)}},
 		Gradings:    []models.GradingRecord{grading("g"+session, session, "pdf", 1)},
-		Signals:     []models.SignalRecord{{SignalID: "n" + session, SessionID: session, OccurredAt: ago(time.Hour), Query: ptr("secret")}},
+		Signals:     []models.SignalRecord{{SignalID: "n" + session, SessionID: session, OccurredAt: ago(time.Hour), Query: new("secret")}},
 	}
 }
 
@@ -46,7 +46,7 @@ func TestEraseSession(t *testing.T) {
 	}
 	s.requireCounted(t)
 	other.requireCounted(t)
-	require.Equal(t, map[string]int{"cli": 1}, s.breakdown(t, "pdf", models.DimensionPlatform))
+	require.Equal(t, map[string]int{"cli": 1}, s.breakdown(t, models.DimensionPlatform))
 
 	erased, err = s.EraseSession(t.Context(), "a")
 	require.NoError(t, err)
@@ -71,7 +71,7 @@ func TestEraseLastSession(t *testing.T) {
 	require.Nil(t, pdf.FirstSeenAt)
 	require.Nil(t, pdf.LastSeenAt)
 	require.Nil(t, pdf.PassRate)
-	require.Empty(t, s.breakdown(t, "pdf", models.DimensionPlatform))
+	require.Empty(t, s.breakdown(t, models.DimensionPlatform))
 	days, err := s.DaysOf(t.Context(), []ids.ID{pdf.ID}, models.DayRange{})
 	require.NoError(t, err)
 	require.Empty(t, days)
@@ -112,7 +112,7 @@ func TestEraseUser(t *testing.T) {
 		c.Invocations = append(c.Invocations, invocation(id, id, "pdf", n%2 == 0))
 	}
 	bob.push(t, c)
-	bob.push(t, models.Canonical{Sessions: []models.SessionRecord{{SessionID: "a", Model: ptr("m")}}})
+	bob.push(t, models.Canonical{Sessions: []models.SessionRecord{{SessionID: "a", Model: new("m")}}})
 
 	who, erased, err := s.EraseUser(t.Context(), v.UserID)
 	require.NoError(t, err)

@@ -33,7 +33,7 @@ func newHistory(rnd *rand.Rand) *history {
 	// Few skills a session, so that some stay quiet while others fire.
 	skill := func(s string) string { return fmt.Sprintf("skill %d", (int(s[2])+rnd.IntN(3))%randomSkills) }
 	at := func() *time.Time {
-		return ptr(noon.Add(-time.Duration(rnd.Int64N(int64(96 * time.Hour)))).Truncate(time.Microsecond))
+		return new(noon.Add(-time.Duration(rnd.Int64N(int64(96 * time.Hour)))).Truncate(time.Microsecond))
 	}
 	for n := range randomSessions - 3 { // three never arrive
 		r := models.SessionRecord{SessionID: fmt.Sprintf("s%02d", n), Platform: some(rnd, "cli", "ide", "web"), Model: some(rnd, "m1", "m2"), EndedAt: at()}
@@ -41,9 +41,9 @@ func newHistory(rnd *rand.Rand) *history {
 	}
 	for n := range randomInvocations {
 		s := session()
-		r := models.InvocationRecord{InvocationID: fmt.Sprintf("i%05d", n), SessionID: s, OccurredAt: at(), SkillName: skill(s), Triggered: ptr(rnd.IntN(30) == 0)}
+		r := models.InvocationRecord{InvocationID: fmt.Sprintf("i%05d", n), SessionID: s, OccurredAt: at(), SkillName: skill(s), Triggered: new(rnd.IntN(30) == 0)}
 		if rnd.IntN(2) == 0 {
-			r.Confidence = ptr(rnd.Float64())
+			r.Confidence = new(rnd.Float64())
 		}
 		r.VersionHash = some(rnd, "v1", "v2", "v3")
 		h.Invocations = append(h.Invocations, r)
@@ -56,9 +56,9 @@ func newHistory(rnd *rand.Rand) *history {
 		}
 		switch rnd.IntN(4) {
 		case 0:
-			r.PassedCount, r.TotalCount = ptr(int64(rnd.IntN(5))), ptr(int64(5))
+			r.PassedCount, r.TotalCount = new(int64(rnd.IntN(5))), new(int64(5))
 		case 1, 2:
-			r.PassRate = ptr(float64(rnd.IntN(101)) / 100)
+			r.PassRate = new(float64(rnd.IntN(101)) / 100)
 		}
 		h.Gradings = append(h.Gradings, r)
 	}

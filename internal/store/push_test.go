@@ -34,7 +34,7 @@ func TestPushReceipt(t *testing.T) {
 		Invocations: []models.InvocationRecord{invocation("i", "a", "pdf", true), invocation("j", "a", "pdf", true), invocation("i", "a", "pdf", true)},
 		Facts:       []models.FactRecord{{FactID: "f", SessionID: "a", OccurredAt: ago(time.Hour)}},
 		Gradings:    []models.GradingRecord{grading("g", "a", "pdf", 1)},
-		Signals:     []models.SignalRecord{{SignalID: "n", SessionID: "a", OccurredAt: ago(time.Hour), MentionedSkill: ptr("docx")}},
+		Signals:     []models.SignalRecord{{SignalID: "n", SessionID: "a", OccurredAt: ago(time.Hour), MentionedSkill: new("docx")}},
 	})
 	require.Equal(t, &models.PushCounts{Sessions: 1, Prompts: 1, SkillInvocations: 2, ExecutionFacts: 1, GradingResults: 1, ImprovementSignals: 1}, got.Accepted)
 	require.Equal(t, 2, got.Duplicates)
@@ -126,7 +126,7 @@ func TestPushStatements(t *testing.T) {
 		for n := range records / 10 {
 			id, skill := fmt.Sprint(prefix, n), fmt.Sprint(prefix, n%skills)
 			c.Sessions = append(c.Sessions, session(id))
-			c.Prompts = append(c.Prompts, models.PromptRecord{PromptID: id, SessionID: id, OccurredAt: ago(time.Hour), PromptText: ptr("x")})
+			c.Prompts = append(c.Prompts, models.PromptRecord{PromptID: id, SessionID: id, OccurredAt: ago(time.Hour), PromptText: new("x")})
 			c.Facts = append(c.Facts, models.FactRecord{FactID: id, SessionID: id, OccurredAt: ago(time.Hour)})
 			c.Signals = append(c.Signals, models.SignalRecord{SignalID: id, SessionID: id, OccurredAt: ago(time.Hour), MentionedSkill: &skill})
 			c.Gradings = append(c.Gradings, grading(id, id, skill, 0.1))
@@ -198,10 +198,10 @@ func TestPushClockFarOff(t *testing.T) {
 		id := fmt.Sprint(off)
 		c.Sessions = append(c.Sessions, models.SessionRecord{SessionID: id, StartedAt: ago(off)}, models.SessionRecord{SessionID: id + " ended", EndedAt: ago(off)})
 		c.Prompts = append(c.Prompts, models.PromptRecord{PromptID: id, SessionID: id, OccurredAt: ago(off)})
-		c.Invocations = append(c.Invocations, models.InvocationRecord{InvocationID: id, SessionID: id, OccurredAt: ago(off), SkillName: "pdf", Triggered: ptr(true)})
+		c.Invocations = append(c.Invocations, models.InvocationRecord{InvocationID: id, SessionID: id, OccurredAt: ago(off), SkillName: "pdf", Triggered: new(true)})
 		c.Facts = append(c.Facts, models.FactRecord{FactID: id, SessionID: id, OccurredAt: ago(off)})
 		c.Gradings = append(c.Gradings, models.GradingRecord{GradingID: id, SessionID: id, SkillName: "pdf", GradedAt: ago(off)})
-		c.Signals = append(c.Signals, models.SignalRecord{SignalID: id, SessionID: id, OccurredAt: ago(off), MentionedSkill: ptr("pdf")})
+		c.Signals = append(c.Signals, models.SignalRecord{SignalID: id, SessionID: id, OccurredAt: ago(off), MentionedSkill: new("pdf")})
 	}
 	got := s.push(t, c)
 	require.Equal(t, &models.PushCounts{}, got.Accepted)
@@ -214,8 +214,10 @@ func TestPushRetention(t *testing.T) {
 	t.Parallel()
 	s := newTelemetry(t, store.Options{Retention: 24 * time.Hour})
 	got := s.push(t, models.Canonical{Sessions: []models.SessionRecord{
-		{SessionID: "a", StartedAt: ago(24 * time.Hour)}, {SessionID: "b", StartedAt: ago(24*time.Hour + time.Millisecond)},
-		{SessionID: "c", StartedAt: ago(-24 * time.Hour)}, {SessionID: "d", StartedAt: ago(-24*time.Hour - time.Millisecond)},
+		{SessionID: "a", StartedAt: ago(24 * time.Hour)},
+		{SessionID: "b", StartedAt: ago(24*time.Hour + time.Millisecond)},
+		{SessionID: "c", StartedAt: ago(-24 * time.Hour)},
+		{SessionID: "d", StartedAt: ago(-24*time.Hour - time.Millisecond)},
 	}})
 	require.Equal(t, 2, got.Accepted.Sessions)
 	require.Equal(t, 2, got.Ignored)
@@ -224,7 +226,7 @@ func TestPushRetention(t *testing.T) {
 func TestPushPromptText(t *testing.T) {
 	t.Parallel()
 	type texts struct{ Prompt, Query *string }
-	for drop, want := range map[bool]texts{false: {ptr("a\uFFFDb"), ptr("q")}, true: {}} {
+	for drop, want := range map[bool]texts{false: {new("a\uFFFDb"), new("q")}, true: {}} {
 		s := newTelemetry(t, store.Options{DropPromptText: drop})
 		p, err := models.PushTelemetryInput{SchemaVersion: "2.0", PushID: ids.New(ids.Push, noon), Canonical: models.JSON(`{
 			"prompts": [{"prompt_id": "p", "session_id": "a", "occurred_at": "2026-11-15T11:00:00Z", "prompt_text": "a\u0000b", "prompt_kind": "user"}],
@@ -250,12 +252,12 @@ func TestPushOrganizationsAreApart(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, got.IsNew, "the same push id, and yet another push")
 	}
-	other.push(t, models.Canonical{Sessions: []models.SessionRecord{{SessionID: "a", Platform: ptr("cli")}, session("b")}, Invocations: []models.InvocationRecord{invocation("j", "b", "pdf", false)}})
+	other.push(t, models.Canonical{Sessions: []models.SessionRecord{{SessionID: "a", Platform: new("cli")}, session("b")}, Invocations: []models.InvocationRecord{invocation("j", "b", "pdf", false)}})
 	require.NotEqual(t, s.skill(t, "pdf").ID, other.skill(t, "pdf").ID)
 	require.Equal(t, 1, s.skill(t, "pdf").UniqueSessions)
 	require.Equal(t, 2, other.skill(t, "pdf").UniqueSessions)
-	require.Equal(t, map[string]int{"": 1}, s.breakdown(t, "pdf", models.DimensionPlatform))
-	require.Equal(t, map[string]int{"": 1, "cli": 1}, other.breakdown(t, "pdf", models.DimensionPlatform))
+	require.Equal(t, map[string]int{"": 1}, s.breakdown(t, models.DimensionPlatform))
+	require.Equal(t, map[string]int{"": 1, "cli": 1}, other.breakdown(t, models.DimensionPlatform))
 	_, err := s.Skill(t.Context(), models.SkillKey{ID: &other.skill(t, "pdf").ID})
 	require.ErrorContains(t, err, "There is no skill")
 }
@@ -274,7 +276,7 @@ func TestPushLateParent(t *testing.T) {
 	s.push(t, models.Canonical{Sessions: []models.SessionRecord{session("a")}})
 	pdf := s.skill(t, "pdf")
 	require.Equal(t, 1, pdf.UniqueSessions)
-	require.Equal(t, ptr(1.0), pdf.PassRate)
+	require.Equal(t, new(1.0), pdf.PassRate)
 	require.True(t, pdf.LastSeenAt.Equal(*ago(time.Hour)))
 	s.requireCounted(t)
 }
@@ -283,10 +285,10 @@ func TestPushMovesBreakdowns(t *testing.T) {
 	t.Parallel()
 	s := newTelemetry(t, store.Options{})
 	s.push(t, models.Canonical{Sessions: []models.SessionRecord{session("a")}, Invocations: []models.InvocationRecord{invocation("i", "a", "pdf", true)}})
-	require.Equal(t, map[string]int{"": 1}, s.breakdown(t, "pdf", models.DimensionPlatform))
-	s.push(t, models.Canonical{Sessions: []models.SessionRecord{{SessionID: "a", Platform: ptr("cli"), Model: ptr("m")}}})
-	require.Equal(t, map[string]int{"cli": 1}, s.breakdown(t, "pdf", models.DimensionPlatform), "the zero that is left reads as absent")
-	require.Equal(t, map[string]int{"m": 1}, s.breakdown(t, "pdf", models.DimensionModel))
+	require.Equal(t, map[string]int{"": 1}, s.breakdown(t, models.DimensionPlatform))
+	s.push(t, models.Canonical{Sessions: []models.SessionRecord{{SessionID: "a", Platform: new("cli"), Model: new("m")}}})
+	require.Equal(t, map[string]int{"cli": 1}, s.breakdown(t, models.DimensionPlatform), "the zero that is left reads as absent")
+	require.Equal(t, map[string]int{"m": 1}, s.breakdown(t, models.DimensionModel))
 	s.requireCounted(t)
 }
 
@@ -346,14 +348,14 @@ func TestPushLastTwentyGradings(t *testing.T) {
 		id := fmt.Sprintf("%02d", n)
 		g := grading(id, id, "pdf", float64(n%2))
 		if n < 20 {
-			g.PassRate = ptr(1.0) // older by its id alone
+			g.PassRate = new(1.0) // older by its id alone
 		}
 		c.Sessions, c.Gradings = append(c.Sessions, session(id)), append(c.Gradings, g)
 	}
 	slices.Reverse(c.Gradings)
 	s.push(t, c)
 	pdf := s.skill(t, "pdf")
-	require.Equal(t, ptr(0.5), pdf.PassRate)
+	require.Equal(t, new(0.5), pdf.PassRate)
 	require.Equal(t, 20, pdf.RecentGraded)
 	require.Equal(t, 40, pdf.GradedSessions)
 	require.Zero(t, pdf.UniqueSessions, "it was graded, and never seen")
@@ -367,10 +369,10 @@ func TestSkillsPaging(t *testing.T) {
 	c := models.Canonical{Sessions: []models.SessionRecord{session("a")}}
 	for n := range 30 {
 		r := invocation(fmt.Sprint(n), "a", fmt.Sprintf("skill %02d", n), true)
-		r.OccurredAt = ptr(noon.Add(-time.Duration(n*n) * 137 * time.Microsecond))
+		r.OccurredAt = new(noon.Add(-time.Duration(n*n) * 137 * time.Microsecond))
 		c.Invocations = append(c.Invocations, r)
 	}
-	c.Signals = []models.SignalRecord{{SignalID: "n", SessionID: "a", OccurredAt: ago(0), MentionedSkill: ptr("never seen")}}
+	c.Signals = []models.SignalRecord{{SignalID: "n", SessionID: "a", OccurredAt: ago(0), MentionedSkill: new("never seen")}}
 	s.push(t, c)
 	for _, by := range []models.SkillOrder{models.SkillOrderLastSeen, models.SkillOrderName} {
 		var names []string
@@ -384,7 +386,7 @@ func TestSkillsPaging(t *testing.T) {
 			if !page.PageInfo.HasNextPage {
 				break
 			}
-			w, err = models.PageArgs{First: ptr(4), After: page.PageInfo.EndCursor}.Window()
+			w, err = models.PageArgs{First: new(4), After: page.PageInfo.EndCursor}.Window()
 			require.NoError(t, err)
 		}
 		require.Len(t, names, 31)

@@ -19,9 +19,7 @@ import (
 
 var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
-func ptr[T any](v T) *T { return &v }
-
-func ago(d time.Duration) *time.Time { return ptr(noon.Add(-d)) }
+func ago(d time.Duration) *time.Time { return new(noon.Add(-d)) }
 
 // telemetry is a store at noon with an organization, and a way to look below it.
 type telemetry struct {
@@ -85,9 +83,9 @@ func (s *telemetry) count(t testing.TB, table string) (n int) {
 	return n
 }
 
-func (s *telemetry) breakdown(t testing.TB, skill string, by models.Dimension) map[string]int {
+func (s *telemetry) breakdown(t testing.TB, by models.Dimension) map[string]int {
 	t.Helper()
-	id := s.skill(t, skill).ID
+	id := s.skill(t, "pdf").ID
 	rows, err := s.BreakdownsOf(t.Context(), []ids.ID{id}, by)
 	require.NoError(t, err)
 	out := map[string]int{}
