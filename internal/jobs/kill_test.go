@@ -82,7 +82,12 @@ func TestKill(t *testing.T) {
 	}
 	t.Logf("%d delivered by servers that were killed", done())
 	c := serve()
-	require.Eventually(t, func() bool { return done() == skills }, limit, poll)
+	require.Eventually(t, func() bool {
+		// Nor does a job that was cut short several times wait for its turn, which comes later each time.
+		_, err := w.pool.Exec(t.Context(), "UPDATE river_job SET scheduled_at = now() WHERE state = 'retryable' AND scheduled_at > now()")
+		require.NoError(t, err)
+		return done() == skills
+	}, limit, 500*time.Millisecond)
 	require.NoError(t, c.Process.Kill())
 	require.Error(t, c.Wait())
 
