@@ -60,6 +60,7 @@ CREATE TABLE events (
 CREATE INDEX events_by_seq ON events (org_id, seq);
 CREATE INDEX events_by_object ON events (org_id, object_id, seq);
 CREATE INDEX events_by_kind ON events (org_id, kind, seq);
+CREATE INDEX events_by_age ON events USING brin (created_at);
 
 -- Hosted folders with skills. A suite may belong to one.
 CREATE TABLE cloud_sources (

@@ -1,3 +1,5 @@
+SET LOCAL statement_timeout = 0;
+
 -- Telemetry. Raw records have the keys that clients gave them; a record may arrive before its session does, so there are
 -- no foreign keys among them. What readers see are the rollups below, kept in the transaction of the push.
 
@@ -55,6 +57,7 @@ CREATE TABLE prompts (
   PRIMARY KEY (org_id, prompt_id)
 );
 CREATE INDEX prompts_by_session ON prompts (org_id, session_id);
+CREATE INDEX prompts_by_age ON prompts USING brin (occurred_at);
 
 CREATE TABLE invocations (
   org_id            uuid NOT NULL REFERENCES organizations ON DELETE CASCADE,
@@ -70,6 +73,7 @@ CREATE TABLE invocations (
   PRIMARY KEY (org_id, invocation_id)
 );
 CREATE INDEX invocations_by_session ON invocations (org_id, session_id);
+CREATE INDEX invocations_by_age ON invocations USING brin (occurred_at);
 
 CREATE TABLE execution_facts (
   org_id             uuid NOT NULL REFERENCES organizations ON DELETE CASCADE,
@@ -85,6 +89,7 @@ CREATE TABLE execution_facts (
   PRIMARY KEY (org_id, fact_id)
 );
 CREATE INDEX execution_facts_by_session ON execution_facts (org_id, session_id);
+CREATE INDEX execution_facts_by_age ON execution_facts USING brin (occurred_at);
 
 CREATE TABLE gradings (
   org_id     uuid NOT NULL REFERENCES organizations ON DELETE CASCADE,
@@ -96,6 +101,7 @@ CREATE TABLE gradings (
   PRIMARY KEY (org_id, grading_id)
 );
 CREATE INDEX gradings_by_session ON gradings (org_id, session_id);
+CREATE INDEX gradings_by_age ON gradings USING brin (graded_at);
 
 CREATE TABLE improvement_signals (
   org_id      uuid NOT NULL REFERENCES organizations ON DELETE CASCADE,
@@ -108,6 +114,7 @@ CREATE TABLE improvement_signals (
   PRIMARY KEY (org_id, signal_id)
 );
 CREATE INDEX improvement_signals_by_session ON improvement_signals (org_id, session_id);
+CREATE INDEX improvement_signals_by_age ON improvement_signals USING brin (occurred_at);
 
 -- One row for each skill of each session that has arrived: the smallest unit of every rollup. It belongs to one day.
 CREATE TABLE session_skills (

@@ -1,3 +1,5 @@
+SET LOCAL statement_timeout = 0;
+
 CREATE TABLE alerts (
   org_id           uuid NOT NULL REFERENCES organizations ON DELETE CASCADE,
   id               uuid NOT NULL,

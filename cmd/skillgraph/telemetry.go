@@ -68,8 +68,11 @@ func (d *days) String() string {
 func (d *days) Set(s string) error {
 	if n, ok := strings.CutSuffix(s, "d"); ok {
 		v, err := strconv.ParseFloat(n, 64)
+		if err != nil || !(v >= 0 && v <= 36_500) { // not a number is neither
+			return errors.New("must be a number of days up to 36500, such as 400d")
+		}
 		*d = days(v * 24 * float64(time.Hour))
-		return err
+		return nil
 	}
 	v, err := time.ParseDuration(s)
 	*d = days(v)

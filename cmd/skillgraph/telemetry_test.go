@@ -13,7 +13,7 @@ import (
 func TestDays(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{
-		"400d": 400 * 24 * time.Hour, "1.5d": 36 * time.Hour, "9600h": 9600 * time.Hour, "36h30m": 36*time.Hour + 30*time.Minute, "0d": 0, "-1d": -24 * time.Hour,
+		"400d": 400 * 24 * time.Hour, "1.5d": 36 * time.Hour, "9600h": 9600 * time.Hour, "36h30m": 36*time.Hour + 30*time.Minute, "0d": 0,
 	} {
 		var d days
 		require.NoError(t, d.Set(text), text)
@@ -23,7 +23,7 @@ func TestDays(t *testing.T) {
 		require.Equal(t, d, again, "%s is read as it is shown", text)
 	}
 	require.Equal(t, "400d", new(days(400*24*time.Hour)).String())
-	for _, text := range []string{"", "d", "400", "tend", "4 d", "1e400d", "1d12h"} {
+	for _, text := range []string{"", "d", "400", "tend", "4 d", "1e400d", "1d12h", "-1d", "NaNd", "1e9d"} {
 		require.Error(t, new(days).Set(text), text)
 	}
 }

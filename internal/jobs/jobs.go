@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-	"github.com/riverqueue/river/rivertype"
 
 	"skillgraph/internal/store"
 )
@@ -56,11 +55,11 @@ func Start(ctx context.Context, cfg Config) (*Jobs, error) {
 // Stop finishes the jobs under way, for a while.
 func (j *Jobs) Stop(ctx context.Context) error { return j.client.Stop(ctx) }
 
-// every inserts a job from time to time, on one of the servers, unless the last one is still waiting.
+// every inserts a job once a period, on one of the servers. One that a killed server has left behind does not keep the next
+// from running: what it does, it does once, however many run.
 func every(period time.Duration, job river.JobArgs) *river.PeriodicJob {
-	waiting := []rivertype.JobState{rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateRetryable, rivertype.JobStateScheduled}
 	return river.NewPeriodicJob(river.PeriodicInterval(period), func() (river.JobArgs, *river.InsertOpts) {
-		return job, &river.InsertOpts{MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: waiting}}
+		return job, &river.InsertOpts{MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByArgs: true, ByPeriod: period}}
 	}, &river.PeriodicJobOpts{RunOnStart: true})
 }
 

@@ -15,6 +15,11 @@ const (
 // sessionTables hold raw records by session; the figures that readers see are not among them and stay.
 var sessionTables = []string{"prompts", "invocations", "execution_facts", "gradings", "improvement_signals", "session_skills", "sessions"}
 
+// rawTimes is when the records of each table happened.
+var rawTimes = map[string]string{
+	"prompts": "occurred_at", "invocations": "occurred_at", "execution_facts": "occurred_at", "gradings": "graded_at", "improvement_signals": "occurred_at",
+}
+
 // noneSince makes sure that no record of a session is from after $1.
 const noneSince = `
 	AND NOT EXISTS (SELECT FROM prompts r WHERE r.org_id = t.org_id AND r.session_id = t.session_id AND r.occurred_at >= $1)
@@ -35,6 +40,12 @@ func (s *Store) Prune(ctx context.Context) (sessions, events int, err error) {
 			n, err := exec(ctx, s.pool, sql, before, pruneBatch)
 			return int(n), err
 		})
+	}
+	for table, at := range rawTimes { // what waits for a session that never came
+		if _, err = rows("DELETE FROM "+table+" WHERE ctid IN (SELECT t.ctid FROM "+table+" t WHERE t."+at+` < $1
+			AND NOT EXISTS (SELECT FROM sessions s WHERE s.org_id = t.org_id AND s.session_id = t.session_id) LIMIT $2)`, cutoff); err != nil {
+			return sessions, 0, err
+		}
 	}
 	if _, err = rows("DELETE FROM pushes WHERE (org_id, push_id) IN (SELECT org_id, push_id FROM pushes WHERE received_at < $1 LIMIT $2)", cutoff); err != nil {
 		return sessions, 0, err

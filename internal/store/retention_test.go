@@ -35,6 +35,23 @@ func (w *watch) old(t *testing.T, retention time.Duration) *store.Store {
 	return dbtest.Open(t, w.url, store.Options{MaxConns: 10, Clock: w.now, Retention: retention})
 }
 
+// What waits for a session that never came does not wait for ever.
+func TestPruneOrphans(t *testing.T) {
+	t.Parallel()
+	w := newWatch(t)
+	for _, at := range []time.Time{w.now(), w.now().Add(20 * day)} {
+		c := sessionOf(at.String(), at)
+		c.Sessions = nil
+		w.pass(at.Sub(w.now()))
+		w.push(t, c)
+	}
+	_, _, err := w.old(t, 10*day).Prune(t.Context())
+	require.NoError(t, err)
+	for _, table := range rawTables[1:6] {
+		require.Equal(t, 1, w.count(t, table), table)
+	}
+}
+
 func TestPrune(t *testing.T) {
 	t.Parallel()
 	w := newWatch(t)
