@@ -148,7 +148,7 @@ func TestStatements(t *testing.T) {
 func requireStatements(t *testing.T, s *apitest.Server, want int64, query, name string) {
 	t.Helper()
 	least := int64(math.MaxInt64)
-	for run := 0; run < 5 && least > want; run++ {
+	for run := 0; run < 15 && least > want; run++ {
 		before := s.Store.Statements()
 		s.Query(t, "owner", "{ "+query+" }", nil)
 		least = min(least, s.Store.Statements()-before)
