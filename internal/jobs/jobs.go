@@ -5,6 +5,7 @@ package jobs
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -92,4 +93,17 @@ type quiet struct{ slog.Handler }
 // Enabled leaves out what is only news.
 func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && q.Handler.Enabled(ctx, level)
+}
+
+// Handle leaves out what is interrupted because the server stops.
+func (q quiet) Handle(ctx context.Context, r slog.Record) error {
+	stopping := false
+	r.Attrs(func(a slog.Attr) bool {
+		stopping = strings.Contains(a.Value.String(), context.Canceled.Error())
+		return !stopping
+	})
+	if stopping {
+		return nil
+	}
+	return q.Handler.Handle(ctx, r)
 }
