@@ -53,12 +53,7 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 	if !errors.Is(err, context.Canceled) { // the caller has gone: nobody's fault, nobody to tell
 		slog.ErrorContext(ctx, "internal error", "error", err, "path", shown.Path.String(), "request_id", request.ID(ctx))
 	}
-	return withCode(&gqlerror.Error{Path: shown.Path}, Hidden(ctx), nil)
-}
-
-// Hidden is what a client is told of an error that is ours.
-func Hidden(ctx context.Context) *errs.Error {
-	return errs.New(errs.Internal, "Something went wrong on our side. It is in the log under request id %s", request.ID(ctx))
+	return withCode(&gqlerror.Error{Path: shown.Path}, request.Hidden(ctx), nil)
 }
 
 func withCode(shown *gqlerror.Error, e *errs.Error, path []string) *gqlerror.Error {

@@ -73,7 +73,7 @@ type details struct {
 func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	var e *errs.Error
 	if !errors.As(err, &e) {
-		e = errs.New(errs.Internal, "Something went wrong on our side. It is in the log under request id %s", request.ID(r.Context()))
+		e = request.Hidden(r.Context())
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	if e.RetryAfter > 0 {

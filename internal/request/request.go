@@ -1,7 +1,11 @@
 // Package request carries what is known of an HTTP request down to whoever logs or answers.
 package request
 
-import "context"
+import (
+	"context"
+
+	"skillgraph/internal/errs"
+)
 
 type key struct{}
 
@@ -12,4 +16,9 @@ func WithID(ctx context.Context, id string) context.Context { return context.Wit
 func ID(ctx context.Context) string {
 	id, _ := ctx.Value(key{}).(string)
 	return id
+}
+
+// Hidden is what a client is told of an error that is ours: where to find it, and nothing of the inside.
+func Hidden(ctx context.Context) *errs.Error {
+	return errs.New(errs.Internal, "Something went wrong on our side. It is in the log under request id %s", ID(ctx))
 }

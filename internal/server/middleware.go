@@ -12,7 +12,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"skillgraph/internal/errs"
 	"skillgraph/internal/request"
 	"skillgraph/rest"
 )
@@ -94,7 +93,7 @@ func recoverPanics(next http.Handler) http.Handler {
 				panic(v)
 			}
 			slog.ErrorContext(r.Context(), "panic", "value", v, "stack", string(debug.Stack()), "request_id", request.ID(r.Context()))
-			rest.WriteError(w, r, errs.New(errs.Internal, "Something went wrong on our side. It is in the log under request id %s", request.ID(r.Context())))
+			rest.WriteError(w, r, request.Hidden(r.Context()))
 		}()
 		next.ServeHTTP(w, r)
 	})
