@@ -113,7 +113,9 @@ func TestSchemaMutations(t *testing.T) {
 		require.Regexp(t, verbNoun, f.Name)
 		auth := f.Directives.ForName("auth")
 		require.NotNil(t, auth, "%s has no @auth", f.Name)
-		require.NotNil(t, auth.Arguments.ForName("can"), "%s: @auth names no permission", f.Name)
+		if auth.Arguments.ForName("writer") == nil { // any permission will do
+			require.NotNil(t, auth.Arguments.ForName("can"), "%s: @auth names no permission", f.Name)
+		}
 		require.False(t, f.Type.NonNull, "%s must be nullable", f.Name)
 		title := strings.ToUpper(f.Name[:1]) + f.Name[1:]
 		payload := title + "Payload"

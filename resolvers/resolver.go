@@ -7,6 +7,8 @@ import (
 
 	"skillgraph/graph/generated"
 	"skillgraph/graph/loader"
+	"skillgraph/internal/errs"
+	"skillgraph/internal/face"
 	"skillgraph/internal/store"
 	"skillgraph/models"
 )
@@ -62,4 +64,12 @@ func or[T any](p *T, otherwise T) T {
 		return otherwise
 	}
 	return *p
+}
+
+// overREST refuses a mutation that takes a file where none can come: a GraphQL request has no parts.
+func overREST(ctx context.Context, route string) error {
+	if face.IsREST(ctx) {
+		return nil
+	}
+	return errs.New(errs.Invalid, "A file cannot be sent to /graphql: use %s with a multipart form", route)
 }

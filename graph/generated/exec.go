@@ -2881,6 +2881,8 @@ directive @auth(
   plan: Plan
   "The permission that the API key must carry. Null: reading, which every key may."
   can: Permission
+  "Whether a key that may only read is refused, whatever else it may."
+  writer: Boolean = false
 ) on FIELD_DEFINITION
 
 """
@@ -2937,6 +2939,8 @@ scalar Date
 scalar JSON
 "A whole number of up to 64 bits: the ids of a code host are larger than ` + "`" + `Int` + "`" + `."
 scalar Int64
+"A file. Mutations that take one run only through their REST route, as a part of a multipart form."
+scalar Upload
 
 "What an organization has subscribed to, lowest first; a higher plan has everything of the lower ones."
 enum Plan {

@@ -11,9 +11,10 @@ import (
 
 // need is what @auth asks for on a selected field.
 type need struct {
-	field string
-	plan  models.Plan
-	can   models.Permission
+	field  string
+	plan   models.Plan
+	can    models.Permission
+	writer bool // any permission will do
 }
 
 // authorize refuses an operation for the first selected field that the caller may not have. What an operation needs is
@@ -44,6 +45,8 @@ func (n need) check(v *models.Viewer) *errs.Error {
 		return errs.New(errs.PlanRequired, "%s needs the %s plan; this organization is on the %s plan", n.field, n.plan.Wire(), v.Plan.Wire())
 	case n.can != "" && !v.Can(n.can):
 		return errs.New(errs.Forbidden, "%s needs the permission %s, which this API key does not have", n.field, n.can.Wire())
+	case n.writer && len(v.Permissions) == 0:
+		return errs.New(errs.Forbidden, "%s needs an API key that may do more than read", n.field)
 	}
 	return nil
 }
@@ -79,7 +82,7 @@ func (c *collector) selection(set ast.SelectionSet) {
 func (c *collector) field(f *ast.Field) {
 	if f.Definition != nil {
 		if d := f.Definition.Directives.ForName("auth"); d != nil {
-			c.needs = append(c.needs, need{field: f.Name, plan: models.Plan(enumArgument(d, "plan")), can: models.Permission(enumArgument(d, "can"))})
+			c.needs = append(c.needs, need{field: f.Name, plan: models.Plan(enumArgument(d, "plan")), can: models.Permission(enumArgument(d, "can")), writer: isTrue(d, "writer")})
 		}
 	}
 	c.selection(f.SelectionSet)
@@ -90,6 +93,11 @@ func enumArgument(d *ast.Directive, name string) string {
 		return a.Value.Raw
 	}
 	return ""
+}
+
+func isTrue(d *ast.Directive, name string) bool {
+	a := d.Arguments.ForName(name)
+	return a != nil && a.Value.Raw == "true"
 }
 
 // included evaluates @skip and @include as the executor will.

@@ -33,6 +33,8 @@ func TestNeed(t *testing.T) {
 		"not the permission":    {need{field: "f", can: models.PermissionRegistryRollback}, pro, errs.Forbidden, "f needs the permission registry:rollback, which this API key does not have"},
 		"both":                  {need{field: "f", plan: models.PlanPro, can: models.PermissionRegistryPush}, pro, "", ""},
 		"the plan comes first":  {need{field: "f", plan: models.PlanPro, can: models.PermissionRegistryPush}, &models.Viewer{Plan: models.PlanFree}, errs.PlanRequired, "f needs the pro plan; this organization is on the free plan"},
+		"a writer, any sort":    {need{field: "f", writer: true}, pro, "", ""},
+		"a reader":              {need{field: "f", writer: true}, enterprise, errs.Forbidden, "f needs an API key that may do more than read"},
 		"permission, plan fine": {need{field: "f", plan: models.PlanPro, can: models.PermissionRegistryPush}, enterprise, errs.Forbidden, "f needs the permission registry:push, which this API key does not have"},
 	}
 	for name, tt := range tests {

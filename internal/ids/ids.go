@@ -44,23 +44,55 @@ const (
 	Alert
 	Incident
 	Notification
+	Entry
+	Version
+	Installation
+	Rollback
+	Snapshot
+	Validation
+	Suggestion
+	Review
+	Run
+	RunResult
+	RepoInstallation
+	RepoLink
+	Attempt
+	Delivery
+	Bundle
+	Proposal
 )
 
 var kindNames = [...]string{
-	Unknown:       "unknown",
-	Organization:  "organization",
-	User:          "member",
-	APIKey:        "API key",
-	Event:         "event",
-	Suite:         "eval suite",
-	SuiteRevision: "suite revision",
-	Source:        "cloud source",
-	Case:          "case",
-	Skill:         "skill",
-	Push:          "push",
-	Alert:         "alert",
-	Incident:      "incident",
-	Notification:  "notification",
+	Unknown:          "unknown",
+	Organization:     "organization",
+	User:             "member",
+	APIKey:           "API key",
+	Event:            "event",
+	Suite:            "eval suite",
+	SuiteRevision:    "suite revision",
+	Source:           "cloud source",
+	Case:             "case",
+	Skill:            "skill",
+	Push:             "push",
+	Alert:            "alert",
+	Incident:         "incident",
+	Notification:     "notification",
+	Entry:            "registry entry",
+	Version:          "registry version",
+	Installation:     "installation",
+	Rollback:         "rollback",
+	Snapshot:         "snapshot",
+	Validation:       "validation report",
+	Suggestion:       "eval suggestion",
+	Review:           "suggestion review",
+	Run:              "eval run",
+	RunResult:        "eval result",
+	RepoInstallation: "code-host installation",
+	RepoLink:         "connection",
+	Attempt:          "publish attempt",
+	Delivery:         "delivery",
+	Bundle:           "community bundle",
+	Proposal:         "proposal",
 }
 
 // String is the kind as a person would say it.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -28,6 +29,7 @@ type Store struct {
 	statements *counter
 	clock      func() time.Time
 	options    Options
+	secrets    sync.Map // by name, as read from the database
 }
 
 // Options adjust a Store; the zero value is right for a server.
