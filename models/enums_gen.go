@@ -715,3 +715,283 @@ func (e NotificationState) MarshalGQLContext(ctx context.Context, w io.Writer) e
 func (e *NotificationState) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireNotificationState)
 }
+
+// EntryType: What a registry entry is.
+type EntryType string
+
+// All values of EntryType, in the order of the schema.
+const (
+	EntryTypeSkill    EntryType = "SKILL"     // A skill: a folder with a `SKILL.md`.
+	EntryTypeSkillSet EntryType = "SKILL_SET" // Several skills in one folder.
+	EntryTypeAgent    EntryType = "AGENT"     // An agent.
+	EntryTypeCommand  EntryType = "COMMAND"   // A command.
+)
+
+// AllEntryType lists them.
+var AllEntryType = []EntryType{EntryTypeSkill, EntryTypeSkillSet, EntryTypeAgent, EntryTypeCommand}
+
+var wireEntryType = map[EntryType]string{
+	EntryTypeSkill:    "skill",
+	EntryTypeSkillSet: "skill_set",
+	EntryTypeAgent:    "agent",
+	EntryTypeCommand:  "command",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e EntryType) Wire() string { return wireEntryType[e] }
+
+// ParseEntryType reads the REST spelling.
+func ParseEntryType(s string) (EntryType, bool) { return parseWire(s, wireEntryType) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e EntryType) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireEntryType)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *EntryType) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireEntryType)
+}
+
+// Visibility: Who sees a registry entry.
+type Visibility string
+
+// All values of Visibility, in the order of the schema.
+const (
+	VisibilityPublic   Visibility = "PUBLIC"   // Listed for everybody with a key to this server.
+	VisibilityOrg      Visibility = "ORG"      // Only its organization.
+	VisibilityUnlisted Visibility = "UNLISTED" // Everybody who knows its id; it is listed nowhere.
+)
+
+// AllVisibility lists them.
+var AllVisibility = []Visibility{VisibilityPublic, VisibilityOrg, VisibilityUnlisted}
+
+var wireVisibility = map[Visibility]string{
+	VisibilityPublic:   "public",
+	VisibilityOrg:      "org",
+	VisibilityUnlisted: "unlisted",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e Visibility) Wire() string { return wireVisibility[e] }
+
+// ParseVisibility reads the REST spelling.
+func ParseVisibility(s string) (Visibility, bool) { return parseWire(s, wireVisibility) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e Visibility) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireVisibility)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *Visibility) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireVisibility)
+}
+
+// VersionSource: How a version came to be.
+type VersionSource string
+
+// All values of VersionSource, in the order of the schema.
+const (
+	VersionSourceCli            VersionSource = "CLI"             // Pushed by a client.
+	VersionSourceRepohost       VersionSource = "REPOHOST"        // Published by a push to the code host.
+	VersionSourceRepohostDirect VersionSource = "REPOHOST_DIRECT" // Published by a sync with the code host that somebody asked for.
+)
+
+// AllVersionSource lists them.
+var AllVersionSource = []VersionSource{VersionSourceCli, VersionSourceRepohost, VersionSourceRepohostDirect}
+
+var wireVersionSource = map[VersionSource]string{
+	VersionSourceCli:            "cli",
+	VersionSourceRepohost:       "repohost",
+	VersionSourceRepohostDirect: "repohost-direct",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e VersionSource) Wire() string { return wireVersionSource[e] }
+
+// ParseVersionSource reads the REST spelling.
+func ParseVersionSource(s string) (VersionSource, bool) { return parseWire(s, wireVersionSource) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e VersionSource) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireVersionSource)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *VersionSource) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireVersionSource)
+}
+
+// SyncStatus: Whether a device has the current version.
+type SyncStatus string
+
+// All values of SyncStatus, in the order of the schema.
+const (
+	SyncStatusUpToDate SyncStatus = "UP_TO_DATE" // It has the current version.
+	SyncStatusOutdated SyncStatus = "OUTDATED"   // It has another one, or one that was revoked.
+	SyncStatusUnknown  SyncStatus = "UNKNOWN"    // It has something that is no version of the entry, or the entry has no current version.
+)
+
+// AllSyncStatus lists them.
+var AllSyncStatus = []SyncStatus{SyncStatusUpToDate, SyncStatusOutdated, SyncStatusUnknown}
+
+var wireSyncStatus = map[SyncStatus]string{
+	SyncStatusUpToDate: "up_to_date",
+	SyncStatusOutdated: "outdated",
+	SyncStatusUnknown:  "unknown",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e SyncStatus) Wire() string { return wireSyncStatus[e] }
+
+// ParseSyncStatus reads the REST spelling.
+func ParseSyncStatus(s string) (SyncStatus, bool) { return parseWire(s, wireSyncStatus) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e SyncStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireSyncStatus)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *SyncStatus) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireSyncStatus)
+}
+
+// ReleaseKind: Why an entry got another current version.
+type ReleaseKind string
+
+// All values of ReleaseKind, in the order of the schema.
+const (
+	ReleaseKindPush       ReleaseKind = "PUSH"       // A version was pushed.
+	ReleaseKindRollback   ReleaseKind = "ROLLBACK"   // Somebody rolled back.
+	ReleaseKindRevocation ReleaseKind = "REVOCATION" // The version that was current was revoked.
+)
+
+// AllReleaseKind lists them.
+var AllReleaseKind = []ReleaseKind{ReleaseKindPush, ReleaseKindRollback, ReleaseKindRevocation}
+
+var wireReleaseKind = map[ReleaseKind]string{
+	ReleaseKindPush:       "push",
+	ReleaseKindRollback:   "rollback",
+	ReleaseKindRevocation: "revocation",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e ReleaseKind) Wire() string { return wireReleaseKind[e] }
+
+// ParseReleaseKind reads the REST spelling.
+func ParseReleaseKind(s string) (ReleaseKind, bool) { return parseWire(s, wireReleaseKind) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e ReleaseKind) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireReleaseKind)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *ReleaseKind) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireReleaseKind)
+}
+
+// EntryOrder: How to order registry entries.
+type EntryOrder string
+
+// All values of EntryOrder, in the order of the schema.
+const (
+	EntryOrderName      EntryOrder = "NAME"       // By name.
+	EntryOrderUpdatedAt EntryOrder = "UPDATED_AT" // Last changed first.
+	EntryOrderCreatedAt EntryOrder = "CREATED_AT" // Newest first.
+)
+
+// AllEntryOrder lists them.
+var AllEntryOrder = []EntryOrder{EntryOrderName, EntryOrderUpdatedAt, EntryOrderCreatedAt}
+
+var wireEntryOrder = map[EntryOrder]string{
+	EntryOrderName:      "name",
+	EntryOrderUpdatedAt: "updated_at",
+	EntryOrderCreatedAt: "created_at",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e EntryOrder) Wire() string { return wireEntryOrder[e] }
+
+// ParseEntryOrder reads the REST spelling.
+func ParseEntryOrder(s string) (EntryOrder, bool) { return parseWire(s, wireEntryOrder) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e EntryOrder) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireEntryOrder)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *EntryOrder) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireEntryOrder)
+}
+
+// VersionOrder: How to order versions.
+type VersionOrder string
+
+// All values of VersionOrder, in the order of the schema.
+const (
+	VersionOrderPushedAt VersionOrder = "PUSHED_AT" // Newest push first.
+	VersionOrderVersion  VersionOrder = "VERSION"   // Highest semantic version first; what is none comes after, newest push first.
+)
+
+// AllVersionOrder lists them.
+var AllVersionOrder = []VersionOrder{VersionOrderPushedAt, VersionOrderVersion}
+
+var wireVersionOrder = map[VersionOrder]string{
+	VersionOrderPushedAt: "pushed_at",
+	VersionOrderVersion:  "version",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e VersionOrder) Wire() string { return wireVersionOrder[e] }
+
+// ParseVersionOrder reads the REST spelling.
+func ParseVersionOrder(s string) (VersionOrder, bool) { return parseWire(s, wireVersionOrder) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e VersionOrder) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireVersionOrder)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *VersionOrder) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireVersionOrder)
+}
+
+// FileChangeKind: What happened to a file.
+type FileChangeKind string
+
+// All values of FileChangeKind, in the order of the schema.
+const (
+	FileChangeKindAdded   FileChangeKind = "ADDED"   // It is new.
+	FileChangeKindRemoved FileChangeKind = "REMOVED" // It is gone.
+	FileChangeKindChanged FileChangeKind = "CHANGED" // Its content is another.
+)
+
+// AllFileChangeKind lists them.
+var AllFileChangeKind = []FileChangeKind{FileChangeKindAdded, FileChangeKindRemoved, FileChangeKindChanged}
+
+var wireFileChangeKind = map[FileChangeKind]string{
+	FileChangeKindAdded:   "added",
+	FileChangeKindRemoved: "removed",
+	FileChangeKindChanged: "changed",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e FileChangeKind) Wire() string { return wireFileChangeKind[e] }
+
+// ParseFileChangeKind reads the REST spelling.
+func ParseFileChangeKind(s string) (FileChangeKind, bool) { return parseWire(s, wireFileChangeKind) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e FileChangeKind) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireFileChangeKind)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *FileChangeKind) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireFileChangeKind)
+}

@@ -83,6 +83,38 @@ type CreateAPIKeyPayload struct {
 	Key string `json:"key"`
 }
 
+// What comes with the archive of a new entry.
+type CreateEntryMetadata struct {
+	// Its name: 1 to 128 letters, digits, dots, underscores and hyphens, beginning with a letter or digit.
+	Name string `json:"name"`
+	// What it is; a skill when omitted.
+	EntryType graphql.Omittable[*EntryType] `json:"entryType,omitempty"`
+	// What it is for, up to 4,000 characters.
+	Description graphql.Omittable[*string] `json:"description,omitempty"`
+	// Its first version: 1 to 128 letters, digits, dots, plus signs, underscores and hyphens, beginning with a letter or digit.
+	Version string `json:"version"`
+	// What is new in it, up to 10,000 characters.
+	ChangeSummary graphql.Omittable[*string] `json:"changeSummary,omitempty"`
+	// The files as `[{path, hash, size}]`. In that form it must agree with the archive; any other is ignored.
+	FileManifest graphql.Omittable[JSON] `json:"fileManifest,omitempty"`
+	// SHA-256 of the archive in hex, which must be right, or any other tag of up to 200 characters, which is kept.
+	ContentHash graphql.Omittable[*string] `json:"contentHash,omitempty"`
+	// Who sees it; only the organization when omitted.
+	Visibility graphql.Omittable[*Visibility] `json:"visibility,omitempty"`
+	// The repository it is sourced from, `owner/repo`.
+	SourceRepo graphql.Omittable[*string] `json:"sourceRepo,omitempty"`
+}
+
+// What becomes of createEntry.
+type CreateEntryPayload struct {
+	// The entry.
+	Entry *RegistryEntry `json:"entry"`
+	// Its first version.
+	Version *RegistryVersion `json:"version"`
+	// False when the very same was there already.
+	Created bool `json:"created"`
+}
+
 // A new eval suite.
 type CreateSuiteInput struct {
 	// A label for people, 1 to 200 characters.
@@ -113,6 +145,12 @@ type DeleteAlertPayload struct {
 	DeletedID ids.ID `json:"deletedId"`
 }
 
+// What becomes of deleteEntry.
+type DeleteEntryPayload struct {
+	// The id that is gone.
+	DeletedID ids.ID `json:"deletedId"`
+}
+
 // What becomes of deleteSuite.
 type DeleteSuitePayload struct {
 	// The id that is gone.
@@ -129,6 +167,18 @@ type DryRunInput struct {
 	Threshold graphql.Omittable[*float64] `json:"threshold,omitempty"`
 	// How many days to look back, 1 to 90.
 	Days int `json:"days"`
+}
+
+// Which registry entries to list. Everything given must hold.
+type EntryFilter struct {
+	// Only the entry of exactly this name.
+	Name graphql.Omittable[*string] `json:"name,omitempty"`
+	// Only entries whose name contains this text, whatever the case; 1 to 200 characters.
+	NameContains graphql.Omittable[*string] `json:"nameContains,omitempty"`
+	// Only entries of this type.
+	EntryType graphql.Omittable[*EntryType] `json:"entryType,omitempty"`
+	// Only entries that these people see.
+	Visibility graphql.Omittable[*Visibility] `json:"visibility,omitempty"`
 }
 
 // What becomes of eraseSession.
@@ -153,6 +203,60 @@ type EventFilter struct {
 	ObjectID graphql.Omittable[*ids.ID] `json:"objectId,omitempty"`
 	// Only what this user did.
 	ActorID graphql.Omittable[*ids.ID] `json:"actorId,omitempty"`
+}
+
+// A file that differs.
+type FileChange struct {
+	// Its path, relative to the folder.
+	Path string `json:"path"`
+	// What happened to it.
+	Kind FileChangeKind `json:"kind"`
+	// Its size before, in bytes; null when it is new.
+	OldSize *int `json:"oldSize,omitempty"`
+	// Its size now, in bytes; null when it is gone.
+	NewSize *int `json:"newSize,omitempty"`
+	// The change line by line, as `diff -u` shows it; null for what is no text, or too large.
+	Unified *string `json:"unified,omitempty"`
+}
+
+// The difference between two folders.
+type FileChanges struct {
+	// How many files are new.
+	Added int `json:"added"`
+	// How many files are gone.
+	Removed int `json:"removed"`
+	// How many files have another content.
+	Changed int `json:"changed"`
+	// The files that differ, by path.
+	Files []*FileChange `json:"files"`
+}
+
+// A file with its text.
+type FileContent struct {
+	// Its path, relative to the folder.
+	Path string `json:"path"`
+	// Its size in bytes.
+	Size int `json:"size"`
+	// SHA-256 of its content, in hex.
+	Sha256 string `json:"sha256"`
+	// Its content; null when it is no UTF-8 text, or larger than 200 KiB.
+	Text *string `json:"text,omitempty"`
+}
+
+// A device that has an entry now.
+type InstallEntryInput struct {
+	// The device, as its user names it: 1 to 200 characters.
+	DeviceID string `json:"deviceId"`
+	// Where on the device, up to 1,000 characters.
+	InstallPath graphql.Omittable[*string] `json:"installPath,omitempty"`
+}
+
+// What becomes of installEntry.
+type InstallEntryPayload struct {
+	// The installation, with the version that is current now.
+	Installation *Installation `json:"installation"`
+	// False when the device had been recorded before.
+	Created bool `json:"created"`
 }
 
 // What can be changed. Every mutation is all or nothing.
@@ -209,6 +313,34 @@ type PushTelemetryPayload struct {
 	Ignored int `json:"ignored"`
 }
 
+// What comes with the archive of a new version.
+type PushVersionMetadata struct {
+	// Refused unless it is the entry's name.
+	Name graphql.Omittable[*string] `json:"name,omitempty"`
+	// Refused unless it is the entry's type.
+	EntryType graphql.Omittable[*EntryType] `json:"entryType,omitempty"`
+	// A new description of the entry, up to 4,000 characters; it stays when omitted.
+	Description graphql.Omittable[*string] `json:"description,omitempty"`
+	// The version: 1 to 128 letters, digits, dots, plus signs, underscores and hyphens, beginning with a letter or digit.
+	Version string `json:"version"`
+	// What is new in it, up to 10,000 characters.
+	ChangeSummary graphql.Omittable[*string] `json:"changeSummary,omitempty"`
+	// The files as `[{path, hash, size}]`. In that form it must agree with the archive; any other is ignored.
+	FileManifest graphql.Omittable[JSON] `json:"fileManifest,omitempty"`
+	// SHA-256 of the archive in hex, which must be right, or any other tag of up to 200 characters, which is kept.
+	ContentHash graphql.Omittable[*string] `json:"contentHash,omitempty"`
+}
+
+// What becomes of pushVersion.
+type PushVersionPayload struct {
+	// The entry.
+	Entry *RegistryEntry `json:"entry"`
+	// The version.
+	Version *RegistryVersion `json:"version"`
+	// False when the very same was there already.
+	Created bool `json:"created"`
+}
+
 // What can be asked. Everything is seen from the organization of the API key.
 type Query struct {
 }
@@ -237,6 +369,32 @@ type RevokeAPIKeyPayload struct {
 	APIKey *APIKey `json:"apiKey"`
 }
 
+// What becomes of revokeVersion.
+type RevokeVersionPayload struct {
+	// The version as it is now.
+	Version *RegistryVersion `json:"version"`
+	// The entry as it is now.
+	Entry *RegistryEntry `json:"entry"`
+}
+
+// Where to roll back to.
+type RollbackEntryInput struct {
+	// The version to go to; when omitted, the one that was current before, leaving out what was rolled back or revoked.
+	TargetVersion graphql.Omittable[*string] `json:"targetVersion,omitempty"`
+	// Why, up to 2,000 characters.
+	Reason graphql.Omittable[*string] `json:"reason,omitempty"`
+}
+
+// What becomes of rollbackEntry.
+type RollbackEntryPayload struct {
+	// The entry as it is now.
+	Entry *RegistryEntry `json:"entry"`
+	// The version that is current now.
+	Version *RegistryVersion `json:"version"`
+	// Why, as given.
+	Reason *string `json:"reason,omitempty"`
+}
+
 // Which skills to list. Everything given must hold.
 type SkillFilter struct {
 	// Only skills with this status.
@@ -261,6 +419,20 @@ type SuiteFilter struct {
 	NameContains graphql.Omittable[*string] `json:"nameContains,omitempty"`
 	// True: only suites that were put away; false or omitted: only the others.
 	Archived graphql.Omittable[*bool] `json:"archived,omitempty"`
+}
+
+// What a device has of an entry.
+type SyncInput struct {
+	// The entry's id; one that the caller does not see is left out of the answer.
+	EntryID ids.ID `json:"entryId"`
+	// The content hash of what the device has; `none`: nothing yet.
+	CurrentVersionHash string `json:"currentVersionHash"`
+}
+
+// What becomes of syncInstallations.
+type SyncInstallationsPayload struct {
+	// What to do about each entry, in the order asked for.
+	Entries []*SyncEntry `json:"entries"`
 }
 
 // What becomes of testAlert.
@@ -303,6 +475,22 @@ type UpdateAPIKeyInput struct {
 type UpdateAPIKeyPayload struct {
 	// The key's record as it is now.
 	APIKey *APIKey `json:"apiKey"`
+}
+
+// A change of an entry: what is omitted stays as it is.
+type UpdateEntryInput struct {
+	// What it is for, up to 4,000 characters.
+	Description graphql.Omittable[*string] `json:"description,omitempty"`
+	// Who sees it.
+	Visibility graphql.Omittable[*Visibility] `json:"visibility,omitempty"`
+	// The repository it is sourced from, `owner/repo`; null: none.
+	SourceRepo graphql.Omittable[*string] `json:"sourceRepo,omitempty"`
+}
+
+// What becomes of updateEntry.
+type UpdateEntryPayload struct {
+	// The entry as it is now.
+	Entry *RegistryEntry `json:"entry"`
 }
 
 // A change of an eval suite: what is omitted stays as it is.

@@ -23,6 +23,7 @@ type Skill struct {
 	GradedSessions int         `bun:"graded_sessions"`
 	RecentGraded   int         `bun:"recent_graded"`
 	PassRate       *float64    `bun:"pass_rate"`
+	Baseline       *float64    `bun:"baseline"` // the pass rate when the current version was published
 	Status         SkillStatus `bun:"status"`
 	CreatedAt      time.Time   `bun:"created_at"`
 }
@@ -37,6 +38,14 @@ const (
 	// baselineDrop is how far the pass rate may fall below what it was when the current version was published.
 	baselineDrop = 0.10
 )
+
+// CurrentRate is the pass rate where enough was graded to judge by it.
+func (s *Skill) CurrentRate() *float64 {
+	if s.RecentGraded < minGraded {
+		return nil
+	}
+	return s.PassRate
+}
 
 // StatusOf judges a skill by the pass rate over its recent graded sessions; baseline is nil without a published version.
 func StatusOf(passRate *float64, graded int, baseline *float64) SkillStatus {

@@ -25,6 +25,19 @@ func checkText(at errs.Path, s string, minLen, maxLen int) error {
 	return nil
 }
 
+// checkProse is the rule of a text that may have several lines.
+func checkProse(at errs.Path, s string, maxLen int) error {
+	switch {
+	case utf8.RuneCountInString(s) > maxLen:
+		return at.Because("must be at most %d characters long", maxLen)
+	case !utf8.ValidString(s):
+		return at.Because("must be UTF-8")
+	case strings.IndexFunc(s, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\n\r\t", r) }) >= 0:
+		return at.Because("must not contain control characters but for line ends and tabs")
+	}
+	return nil
+}
+
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
 // NormalEmail checks an e-mail address and gives the form that is unique on the server.

@@ -9,47 +9,59 @@ import (
 	"skillgraph/graph/loader"
 	"skillgraph/internal/errs"
 	"skillgraph/internal/face"
+	"skillgraph/internal/registry"
 	"skillgraph/internal/store"
 	"skillgraph/models"
 )
 
 // Root is the root of all resolvers, with what leads out of the process.
 type Root struct {
-	Alerts Alerts
+	Alerts   Alerts
+	Registry *registry.Registry
 }
 
 type (
-	alertType      struct{}
-	apiKey         struct{}
-	dryRunDay      struct{}
-	evalSuite      struct{}
-	event          struct{}
-	incident       struct{}
-	mutation       struct{ Root }
-	notification   struct{}
-	organization   struct{}
-	query          struct{}
-	skill          struct{}
-	skillConfusion struct{}
-	suiteRevision  struct{}
-	viewerType     struct{}
+	alertType       struct{}
+	apiKey          struct{}
+	dryRunDay       struct{}
+	evalSuite       struct{}
+	event           struct{}
+	incident        struct{}
+	mutation        struct{ Root }
+	notification    struct{}
+	organization    struct{}
+	query           struct{ Root }
+	skill           struct{}
+	skillConfusion  struct{}
+	suiteRevision   struct{}
+	installation    struct{}
+	registryEntry   struct{}
+	registryVersion struct{ Root }
+	release         struct{}
+	syncEntry       struct{ Root }
+	viewerType      struct{}
 )
 
 // The wiring that gqlgen asks for.
-func (Root) Alert() generated.AlertResolver                   { return alertType{} }
-func (Root) ApiKey() generated.ApiKeyResolver                 { return apiKey{} } //nolint:revive // gqlgen's spelling
-func (Root) DryRunDay() generated.DryRunDayResolver           { return dryRunDay{} }
-func (Root) EvalSuite() generated.EvalSuiteResolver           { return evalSuite{} }
-func (Root) Event() generated.EventResolver                   { return event{} }
-func (Root) Incident() generated.IncidentResolver             { return incident{} }
-func (r Root) Mutation() generated.MutationResolver           { return mutation{r} }
-func (Root) Notification() generated.NotificationResolver     { return notification{} }
-func (Root) Organization() generated.OrganizationResolver     { return organization{} }
-func (Root) Query() generated.QueryResolver                   { return query{} }
-func (Root) Skill() generated.SkillResolver                   { return skill{} }
-func (Root) SkillConfusion() generated.SkillConfusionResolver { return skillConfusion{} }
-func (Root) SuiteRevision() generated.SuiteRevisionResolver   { return suiteRevision{} }
-func (Root) Viewer() generated.ViewerResolver                 { return viewerType{} }
+func (Root) Alert() generated.AlertResolver                       { return alertType{} }
+func (Root) ApiKey() generated.ApiKeyResolver                     { return apiKey{} } //nolint:revive // gqlgen's spelling
+func (Root) DryRunDay() generated.DryRunDayResolver               { return dryRunDay{} }
+func (Root) EvalSuite() generated.EvalSuiteResolver               { return evalSuite{} }
+func (Root) Event() generated.EventResolver                       { return event{} }
+func (Root) Incident() generated.IncidentResolver                 { return incident{} }
+func (r Root) Mutation() generated.MutationResolver               { return mutation{r} }
+func (Root) Notification() generated.NotificationResolver         { return notification{} }
+func (Root) Organization() generated.OrganizationResolver         { return organization{} }
+func (r Root) Query() generated.QueryResolver                     { return query{r} }
+func (Root) Skill() generated.SkillResolver                       { return skill{} }
+func (Root) SkillConfusion() generated.SkillConfusionResolver     { return skillConfusion{} }
+func (Root) SuiteRevision() generated.SuiteRevisionResolver       { return suiteRevision{} }
+func (Root) Installation() generated.InstallationResolver         { return installation{} }
+func (Root) RegistryEntry() generated.RegistryEntryResolver       { return registryEntry{} }
+func (r Root) RegistryVersion() generated.RegistryVersionResolver { return registryVersion{r} }
+func (Root) Release() generated.ReleaseResolver                   { return release{} }
+func (r Root) SyncEntry() generated.SyncEntryResolver             { return syncEntry{r} }
+func (Root) Viewer() generated.ViewerResolver                     { return viewerType{} }
 
 // org is the organization that the caller sees.
 func org(ctx context.Context) store.Org { return loader.Org(ctx) }

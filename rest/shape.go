@@ -2,7 +2,9 @@ package rest
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -12,8 +14,11 @@ import (
 const (
 	etagAlias      = "_etag"
 	truncatedAlias = "_truncated"
-	createdAlias   = "_created" // false: the status is 200, whatever the route says
+	createdAlias   = "_created"  // false: the status is 200, whatever the route says
+	locationAlias  = "_location" // where the client is sent
 )
+
+var headerAliases = []string{etagAlias, truncatedAlias, createdAlias, locationAlias}
 
 // shape says how an answer becomes a body: which objects give way to what is inside them, which values go to headers.
 // A nil shape is copied as it is.
@@ -30,6 +35,7 @@ type meta struct {
 	etag      string
 	truncated bool
 	repeated  bool
+	location  string
 }
 
 // newShape reads the directives and aliases of a document. unwrap is a path of aliases that are flattened.
@@ -59,10 +65,10 @@ func (s *shape) read(doc *ast.QueryDocument, set ast.SelectionSet) error {
 				s.fields[sel.Alias] = child
 			}
 			switch {
-			case sel.Alias == etagAlias || sel.Alias == truncatedAlias || sel.Alias == createdAlias:
+			case slices.Contains(headerAliases, sel.Alias):
 				child.meta, child.hidden = sel.Alias, true
 			case strings.HasPrefix(sel.Alias, "_"):
-				return fmt.Errorf("%s: aliases that begin with an underscore are %s, %s and %s", sel.Alias, etagAlias, truncatedAlias, createdAlias)
+				return fmt.Errorf("%s: aliases that begin with an underscore are %s", sel.Alias, strings.Join(headerAliases, ", "))
 			}
 			child.flat = child.flat || sel.Directives.ForName("flat") != nil
 			child.optional = child.optional || sel.Directives.ForName("optional") != nil
@@ -202,6 +208,8 @@ func (r *reshaper) note(name string) {
 		r.meta.truncated = r.meta.truncated || v == "true"
 	case createdAlias:
 		r.meta.repeated = v == "false"
+	case locationAlias:
+		_ = json.Unmarshal(r.in[start:r.pos], &r.meta.location) // it is a string, or null
 	}
 }
 

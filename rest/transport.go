@@ -97,8 +97,11 @@ func (rt *Route) write(w http.ResponseWriter, r *http.Request, data []byte) {
 			return
 		}
 	}
-	if rt.status == http.StatusNoContent {
-		w.WriteHeader(http.StatusNoContent)
+	if meta.location != "" {
+		h.Set("Location", meta.location)
+	}
+	if rt.status == http.StatusNoContent || rt.status == http.StatusFound {
+		w.WriteHeader(rt.status)
 		return
 	}
 	status := rt.status

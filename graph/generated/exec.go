@@ -36,13 +36,18 @@ type ResolverRoot interface {
 	EvalSuite() EvalSuiteResolver
 	Event() EventResolver
 	Incident() IncidentResolver
+	Installation() InstallationResolver
 	Mutation() MutationResolver
 	Notification() NotificationResolver
 	Organization() OrganizationResolver
 	Query() QueryResolver
+	RegistryEntry() RegistryEntryResolver
+	RegistryVersion() RegistryVersionResolver
+	Release() ReleaseResolver
 	Skill() SkillResolver
 	SkillConfusion() SkillConfusionResolver
 	SuiteRevision() SuiteRevisionResolver
+	SyncEntry() SyncEntryResolver
 	Viewer() ViewerResolver
 }
 
@@ -141,6 +146,12 @@ type ComplexityRoot struct {
 		Key    func(childComplexity int) int
 	}
 
+	CreateEntryPayload struct {
+		Created func(childComplexity int) int
+		Entry   func(childComplexity int) int
+		Version func(childComplexity int) int
+	}
+
 	CreateSuitePayload struct {
 		Suite func(childComplexity int) int
 	}
@@ -157,6 +168,10 @@ type ComplexityRoot struct {
 	}
 
 	DeleteAlertPayload struct {
+		DeletedID func(childComplexity int) int
+	}
+
+	DeleteEntryPayload struct {
 		DeletedID func(childComplexity int) int
 	}
 
@@ -245,6 +260,34 @@ type ComplexityRoot struct {
 		Trim          func(childComplexity int) int
 	}
 
+	FileChange struct {
+		Kind    func(childComplexity int) int
+		NewSize func(childComplexity int) int
+		OldSize func(childComplexity int) int
+		Path    func(childComplexity int) int
+		Unified func(childComplexity int) int
+	}
+
+	FileChanges struct {
+		Added   func(childComplexity int) int
+		Changed func(childComplexity int) int
+		Files   func(childComplexity int) int
+		Removed func(childComplexity int) int
+	}
+
+	FileContent struct {
+		Path   func(childComplexity int) int
+		Sha256 func(childComplexity int) int
+		Size   func(childComplexity int) int
+		Text   func(childComplexity int) int
+	}
+
+	FileInfo struct {
+		Path   func(childComplexity int) int
+		SHA256 func(childComplexity int) int
+		Size   func(childComplexity int) int
+	}
+
 	Incident struct {
 		Alert      func(childComplexity int) int
 		ID         func(childComplexity int) int
@@ -262,6 +305,36 @@ type ComplexityRoot struct {
 	}
 
 	IncidentEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	InstallEntryPayload struct {
+		Created      func(childComplexity int) int
+		Installation func(childComplexity int) int
+	}
+
+	Installation struct {
+		ContentHash  func(childComplexity int) int
+		DeviceID     func(childComplexity int) int
+		Entry        func(childComplexity int) int
+		ID           func(childComplexity int) int
+		InstallPath  func(childComplexity int) int
+		InstalledAt  func(childComplexity int) int
+		LastSyncedAt func(childComplexity int) int
+		SyncStatus   func(childComplexity int) int
+		User         func(childComplexity int) int
+		Version      func(childComplexity int) int
+	}
+
+	InstallationConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	InstallationEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
 	}
@@ -284,24 +357,32 @@ type ComplexityRoot struct {
 	}
 
 	Mutation struct {
-		AddMember        func(childComplexity int, input models.AddMemberInput) int
-		ArchiveSuite     func(childComplexity int, id ids.ID) int
-		ChangeMemberRole func(childComplexity int, userID ids.ID, role models.Role) int
-		CreateAPIKey     func(childComplexity int, input models.CreateAPIKeyInput) int
-		CreateAlert      func(childComplexity int, input models.CreateAlertInput) int
-		CreateSuite      func(childComplexity int, input models.CreateSuiteInput) int
-		DeleteAlert      func(childComplexity int, id ids.ID) int
-		DeleteSuite      func(childComplexity int, id ids.ID) int
-		EraseSession     func(childComplexity int, sessionKey string) int
-		EraseUser        func(childComplexity int, userID ids.ID) int
-		PushTelemetry    func(childComplexity int, input models.PushTelemetryInput) int
-		RemoveMember     func(childComplexity int, userID ids.ID) int
-		RestoreSuite     func(childComplexity int, id ids.ID) int
-		RevokeAPIKey     func(childComplexity int, id ids.ID) int
-		TestAlert        func(childComplexity int, id ids.ID) int
-		UpdateAPIKey     func(childComplexity int, id ids.ID, input models.UpdateAPIKeyInput) int
-		UpdateAlert      func(childComplexity int, id ids.ID, input models.UpdateAlertInput) int
-		UpdateSuite      func(childComplexity int, id ids.ID, input models.UpdateSuiteInput, ifRevision []int) int
+		AddMember         func(childComplexity int, input models.AddMemberInput) int
+		ArchiveSuite      func(childComplexity int, id ids.ID) int
+		ChangeMemberRole  func(childComplexity int, userID ids.ID, role models.Role) int
+		CreateAPIKey      func(childComplexity int, input models.CreateAPIKeyInput) int
+		CreateAlert       func(childComplexity int, input models.CreateAlertInput) int
+		CreateEntry       func(childComplexity int, metadata models.CreateEntryMetadata, visibility *models.Visibility, sourceRepo *string, archive graphql.Upload) int
+		CreateSuite       func(childComplexity int, input models.CreateSuiteInput) int
+		DeleteAlert       func(childComplexity int, id ids.ID) int
+		DeleteEntry       func(childComplexity int, id ids.ID) int
+		DeleteSuite       func(childComplexity int, id ids.ID) int
+		EraseSession      func(childComplexity int, sessionKey string) int
+		EraseUser         func(childComplexity int, userID ids.ID) int
+		InstallEntry      func(childComplexity int, id ids.ID, input models.InstallEntryInput) int
+		PushTelemetry     func(childComplexity int, input models.PushTelemetryInput) int
+		PushVersion       func(childComplexity int, id ids.ID, metadata models.PushVersionMetadata, archive graphql.Upload) int
+		RemoveMember      func(childComplexity int, userID ids.ID) int
+		RestoreSuite      func(childComplexity int, id ids.ID) int
+		RevokeAPIKey      func(childComplexity int, id ids.ID) int
+		RevokeVersion     func(childComplexity int, id ids.ID, reason *string) int
+		RollbackEntry     func(childComplexity int, id ids.ID, input models.RollbackEntryInput) int
+		SyncInstallations func(childComplexity int, installations []*models.SyncInput, deviceID *string) int
+		TestAlert         func(childComplexity int, id ids.ID) int
+		UpdateAPIKey      func(childComplexity int, id ids.ID, input models.UpdateAPIKeyInput) int
+		UpdateAlert       func(childComplexity int, id ids.ID, input models.UpdateAlertInput) int
+		UpdateEntry       func(childComplexity int, id ids.ID, input models.UpdateEntryInput) int
+		UpdateSuite       func(childComplexity int, id ids.ID, input models.UpdateSuiteInput, ifRevision []int) int
 	}
 
 	Notification struct {
@@ -371,19 +452,31 @@ type ComplexityRoot struct {
 		Status     func(childComplexity int) int
 	}
 
+	PushVersionPayload struct {
+		Created func(childComplexity int) int
+		Entry   func(childComplexity int) int
+		Version func(childComplexity int) int
+	}
+
 	Query struct {
-		Alert        func(childComplexity int, id ids.ID) int
-		AlertDryRun  func(childComplexity int, input models.DryRunInput) int
-		Alerts       func(childComplexity int, first *int, after *string, page *int, perPage *int) int
-		Events       func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.EventFilter) int
-		Node         func(childComplexity int, id ids.ID) int
-		Nodes        func(childComplexity int, ids []ids.ID) int
-		Organization func(childComplexity int) int
-		Skill        func(childComplexity int, id *ids.ID, name *string, idOrName *string) int
-		Skills       func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SkillFilter, orderBy *models.SkillOrder) int
-		Suite        func(childComplexity int, id ids.ID) int
-		Suites       func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SuiteFilter, orderBy *models.SuiteOrder) int
-		Viewer       func(childComplexity int) int
+		Alert         func(childComplexity int, id ids.ID) int
+		AlertDryRun   func(childComplexity int, input models.DryRunInput) int
+		Alerts        func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		DownloadURL   func(childComplexity int, id ids.ID, version string) int
+		Entries       func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.EntryFilter, orderBy *models.EntryOrder) int
+		Entry         func(childComplexity int, id ids.ID) int
+		Events        func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.EventFilter) int
+		Installed     func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		Node          func(childComplexity int, id ids.ID) int
+		Nodes         func(childComplexity int, ids []ids.ID) int
+		Organization  func(childComplexity int) int
+		PublicEntries func(childComplexity int, first *int, after *string, page *int, perPage *int, query *string) int
+		Skill         func(childComplexity int, id *ids.ID, name *string, idOrName *string) int
+		Skills        func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SkillFilter, orderBy *models.SkillOrder) int
+		Suite         func(childComplexity int, id ids.ID) int
+		Suites        func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SuiteFilter, orderBy *models.SuiteOrder) int
+		SyncCheck     func(childComplexity int, deviceID *string) int
+		Viewer        func(childComplexity int) int
 	}
 
 	Rate struct {
@@ -393,12 +486,125 @@ type ComplexityRoot struct {
 		Value func(childComplexity int) int
 	}
 
+	RegistryEntry struct {
+		Alerts            func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		CreatedAt         func(childComplexity int) int
+		CreatedBy         func(childComplexity int) int
+		CurrentVersion    func(childComplexity int) int
+		Description       func(childComplexity int) int
+		EntryType         func(childComplexity int) int
+		EvalCount         func(childComplexity int) int
+		ID                func(childComplexity int) int
+		InstallationCount func(childComplexity int) int
+		Installations     func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		IsOwn             func(childComplexity int) int
+		Name              func(childComplexity int) int
+		OrganizationName  func(childComplexity int) int
+		PassRate          func(childComplexity int) int
+		Releases          func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		Skill             func(childComplexity int) int
+		SourceRepo        func(childComplexity int) int
+		UpdatedAt         func(childComplexity int) int
+		Version           func(childComplexity int, version string) int
+		Versions          func(childComplexity int, first *int, after *string, page *int, perPage *int, orderBy *models.VersionOrder) int
+		Visibility        func(childComplexity int) int
+	}
+
+	RegistryEntryConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	RegistryEntryEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	RegistryVersion struct {
+		Baseline          func(childComplexity int) int
+		ChangeSummary     func(childComplexity int) int
+		ClientTag         func(childComplexity int) int
+		ContentHash       func(childComplexity int) int
+		Diff              func(childComplexity int, from *ids.ID) int
+		DownloadURL       func(childComplexity int) int
+		Entry             func(childComplexity int) int
+		File              func(childComplexity int, path string) int
+		FileCount         func(childComplexity int) int
+		FileManifest      func(childComplexity int) int
+		Files             func(childComplexity int) int
+		ID                func(childComplexity int) int
+		InstallationCount func(childComplexity int) int
+		IsCurrent         func(childComplexity int) int
+		PassRate          func(childComplexity int) int
+		Prerelease        func(childComplexity int) int
+		PushedAt          func(childComplexity int) int
+		PushedBy          func(childComplexity int) int
+		Quality           func(childComplexity int) int
+		RevokeReason      func(childComplexity int) int
+		RevokedAt         func(childComplexity int) int
+		RolledBack        func(childComplexity int) int
+		Sessions          func(childComplexity int) int
+		Size              func(childComplexity int) int
+		Source            func(childComplexity int) int
+		SourceRef         func(childComplexity int) int
+		SourceRepo        func(childComplexity int) int
+		Version           func(childComplexity int) int
+		Warnings          func(childComplexity int) int
+	}
+
+	RegistryVersionConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	RegistryVersionEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	Release struct {
+		CreatedAt func(childComplexity int) int
+		CreatedBy func(childComplexity int) int
+		From      func(childComplexity int) int
+		ID        func(childComplexity int) int
+		Kind      func(childComplexity int) int
+		Reason    func(childComplexity int) int
+		To        func(childComplexity int) int
+	}
+
+	ReleaseConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	ReleaseEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	RemoveMemberPayload struct {
 		User func(childComplexity int) int
 	}
 
 	RevokeApiKeyPayload struct {
 		APIKey func(childComplexity int) int
+	}
+
+	RevokeVersionPayload struct {
+		Entry   func(childComplexity int) int
+		Version func(childComplexity int) int
+	}
+
+	RollbackEntryPayload struct {
+		Entry   func(childComplexity int) int
+		Reason  func(childComplexity int) int
+		Version func(childComplexity int) int
 	}
 
 	Skill struct {
@@ -418,6 +624,7 @@ type ComplexityRoot struct {
 		Name               func(childComplexity int) int
 		PassRate           func(childComplexity int) int
 		Rates              func(childComplexity int) int
+		RegistryEntry      func(childComplexity int) int
 		Status             func(childComplexity int) int
 		TriggerRate        func(childComplexity int) int
 		UniqueSessions     func(childComplexity int) int
@@ -483,6 +690,22 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	SyncEntry struct {
+		CurrentVersion    func(childComplexity int) int
+		DownloadURL       func(childComplexity int) int
+		EntryID           func(childComplexity int) int
+		HasUpdate         func(childComplexity int) int
+		LatestContentHash func(childComplexity int) int
+		LatestVersion     func(childComplexity int) int
+		Name              func(childComplexity int) int
+		Reason            func(childComplexity int) int
+		Revoked           func(childComplexity int) int
+	}
+
+	SyncInstallationsPayload struct {
+		Entries func(childComplexity int) int
+	}
+
 	TaskPackageCase struct {
 		CaseKind       func(childComplexity int) int
 		EnvironmentRef func(childComplexity int) int
@@ -518,6 +741,10 @@ type ComplexityRoot struct {
 		APIKey func(childComplexity int) int
 	}
 
+	UpdateEntryPayload struct {
+		Entry func(childComplexity int) int
+	}
+
 	UpdateSuitePayload struct {
 		Suite func(childComplexity int) int
 	}
@@ -539,6 +766,14 @@ type ComplexityRoot struct {
 	UserEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	VersionQuality struct {
+		AvgConfidence  func(childComplexity int) int
+		GradedSessions func(childComplexity int) int
+		PassRate       func(childComplexity int) int
+		Sessions       func(childComplexity int) int
+		TriggerRate    func(childComplexity int) int
 	}
 
 	Viewer struct {
@@ -583,6 +818,12 @@ type IncidentResolver interface {
 	Alert(ctx context.Context, obj *models.Incident) (*models.Alert, error)
 	Skill(ctx context.Context, obj *models.Incident) (*models.Skill, error)
 }
+type InstallationResolver interface {
+	Entry(ctx context.Context, obj *models.Installation) (*models.RegistryEntry, error)
+	User(ctx context.Context, obj *models.Installation) (*models.User, error)
+
+	Version(ctx context.Context, obj *models.Installation) (*models.RegistryVersion, error)
+}
 type MutationResolver interface {
 	PushTelemetry(ctx context.Context, input models.PushTelemetryInput) (*models.PushTelemetryPayload, error)
 	CreateAlert(ctx context.Context, input models.CreateAlertInput) (*models.CreateAlertPayload, error)
@@ -602,6 +843,14 @@ type MutationResolver interface {
 	AddMember(ctx context.Context, input models.AddMemberInput) (*models.AddMemberPayload, error)
 	ChangeMemberRole(ctx context.Context, userID ids.ID, role models.Role) (*models.ChangeMemberRolePayload, error)
 	RemoveMember(ctx context.Context, userID ids.ID) (*models.RemoveMemberPayload, error)
+	CreateEntry(ctx context.Context, metadata models.CreateEntryMetadata, visibility *models.Visibility, sourceRepo *string, archive graphql.Upload) (*models.CreateEntryPayload, error)
+	PushVersion(ctx context.Context, id ids.ID, metadata models.PushVersionMetadata, archive graphql.Upload) (*models.PushVersionPayload, error)
+	UpdateEntry(ctx context.Context, id ids.ID, input models.UpdateEntryInput) (*models.UpdateEntryPayload, error)
+	RollbackEntry(ctx context.Context, id ids.ID, input models.RollbackEntryInput) (*models.RollbackEntryPayload, error)
+	RevokeVersion(ctx context.Context, id ids.ID, reason *string) (*models.RevokeVersionPayload, error)
+	InstallEntry(ctx context.Context, id ids.ID, input models.InstallEntryInput) (*models.InstallEntryPayload, error)
+	SyncInstallations(ctx context.Context, installations []*models.SyncInput, deviceID *string) (*models.SyncInstallationsPayload, error)
+	DeleteEntry(ctx context.Context, id ids.ID) (*models.DeleteEntryPayload, error)
 }
 type NotificationResolver interface {
 	Incident(ctx context.Context, obj *models.Notification) (*models.Incident, error)
@@ -625,6 +874,52 @@ type QueryResolver interface {
 	AlertDryRun(ctx context.Context, input models.DryRunInput) ([]*models.DryRunDay, error)
 	Suite(ctx context.Context, id ids.ID) (*models.EvalSuite, error)
 	Suites(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.SuiteFilter, orderBy *models.SuiteOrder) (*models.Connection[models.EvalSuite], error)
+	Entry(ctx context.Context, id ids.ID) (*models.RegistryEntry, error)
+	Entries(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.EntryFilter, orderBy *models.EntryOrder) (*models.Connection[models.RegistryEntry], error)
+	PublicEntries(ctx context.Context, first *int, after *string, page *int, perPage *int, query *string) (*models.Connection[models.RegistryEntry], error)
+	DownloadURL(ctx context.Context, id ids.ID, version string) (*string, error)
+	Installed(ctx context.Context, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Installation], error)
+	SyncCheck(ctx context.Context, deviceID *string) ([]*models.SyncEntry, error)
+}
+type RegistryEntryResolver interface {
+	OrganizationName(ctx context.Context, obj *models.RegistryEntry) (string, error)
+	IsOwn(ctx context.Context, obj *models.RegistryEntry) (bool, error)
+	CurrentVersion(ctx context.Context, obj *models.RegistryEntry) (*models.RegistryVersion, error)
+	Versions(ctx context.Context, obj *models.RegistryEntry, first *int, after *string, page *int, perPage *int, orderBy *models.VersionOrder) (*models.Connection[models.RegistryVersion], error)
+	Version(ctx context.Context, obj *models.RegistryEntry, version string) (*models.RegistryVersion, error)
+	Releases(ctx context.Context, obj *models.RegistryEntry, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Release], error)
+	Installations(ctx context.Context, obj *models.RegistryEntry, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Installation], error)
+	InstallationCount(ctx context.Context, obj *models.RegistryEntry) (int, error)
+	PassRate(ctx context.Context, obj *models.RegistryEntry) (*float64, error)
+	EvalCount(ctx context.Context, obj *models.RegistryEntry) (int, error)
+	Skill(ctx context.Context, obj *models.RegistryEntry) (*models.Skill, error)
+	Alerts(ctx context.Context, obj *models.RegistryEntry, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Alert], error)
+	CreatedBy(ctx context.Context, obj *models.RegistryEntry) (*models.User, error)
+}
+type RegistryVersionResolver interface {
+	Entry(ctx context.Context, obj *models.RegistryVersion) (*models.RegistryEntry, error)
+
+	IsCurrent(ctx context.Context, obj *models.RegistryVersion) (bool, error)
+
+	FileManifest(ctx context.Context, obj *models.RegistryVersion) (models.JSON, error)
+	Files(ctx context.Context, obj *models.RegistryVersion) ([]*models.FileInfo, error)
+	File(ctx context.Context, obj *models.RegistryVersion, path string) (*models.FileContent, error)
+	Diff(ctx context.Context, obj *models.RegistryVersion, from *ids.ID) (*models.FileChanges, error)
+
+	PassRate(ctx context.Context, obj *models.RegistryVersion) (*float64, error)
+	Sessions(ctx context.Context, obj *models.RegistryVersion) (int, error)
+	Quality(ctx context.Context, obj *models.RegistryVersion) (*models.VersionQuality, error)
+
+	InstallationCount(ctx context.Context, obj *models.RegistryVersion) (int, error)
+	DownloadURL(ctx context.Context, obj *models.RegistryVersion) (*string, error)
+
+	PushedBy(ctx context.Context, obj *models.RegistryVersion) (*models.User, error)
+}
+type ReleaseResolver interface {
+	From(ctx context.Context, obj *models.Release) (*models.RegistryVersion, error)
+	To(ctx context.Context, obj *models.Release) (*models.RegistryVersion, error)
+
+	CreatedBy(ctx context.Context, obj *models.Release) (*models.User, error)
 }
 type SkillResolver interface {
 	TriggerRate(ctx context.Context, obj *models.Skill) (*float64, error)
@@ -637,6 +932,7 @@ type SkillResolver interface {
 	ConfusedWith(ctx context.Context, obj *models.Skill, first *int) ([]*models.SkillConfusion, error)
 	Alerts(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Alert], error)
 	Incidents(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Incident], error)
+	RegistryEntry(ctx context.Context, obj *models.Skill) (*models.RegistryEntry, error)
 }
 type SkillConfusionResolver interface {
 	Skill(ctx context.Context, obj *models.SkillConfusion) (*models.Skill, error)
@@ -648,6 +944,9 @@ type SuiteRevisionResolver interface {
 	Cases(ctx context.Context, obj *models.SuiteRevision) ([]models.EvalCase, error)
 
 	CreatedBy(ctx context.Context, obj *models.SuiteRevision) (*models.User, error)
+}
+type SyncEntryResolver interface {
+	DownloadURL(ctx context.Context, obj *models.SyncEntry) (*string, error)
 }
 type ViewerResolver interface {
 	User(ctx context.Context, obj *models.Viewer) (*models.User, error)
@@ -1009,6 +1308,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CreateApiKeyPayload.Key(childComplexity), true
 
+	case "CreateEntryPayload.created":
+		if e.ComplexityRoot.CreateEntryPayload.Created == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateEntryPayload.Created(childComplexity), true
+	case "CreateEntryPayload.entry":
+		if e.ComplexityRoot.CreateEntryPayload.Entry == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateEntryPayload.Entry(childComplexity), true
+	case "CreateEntryPayload.version":
+		if e.ComplexityRoot.CreateEntryPayload.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateEntryPayload.Version(childComplexity), true
+
 	case "CreateSuitePayload.suite":
 		if e.ComplexityRoot.CreateSuitePayload.Suite == nil {
 			break
@@ -1071,6 +1389,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DeleteAlertPayload.DeletedID(childComplexity), true
+
+	case "DeleteEntryPayload.deletedId":
+		if e.ComplexityRoot.DeleteEntryPayload.DeletedID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteEntryPayload.DeletedID(childComplexity), true
 
 	case "DeleteSuitePayload.deletedId":
 		if e.ComplexityRoot.DeleteSuitePayload.DeletedID == nil {
@@ -1400,6 +1725,106 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ExactMatchCase.Trim(childComplexity), true
 
+	case "FileChange.kind":
+		if e.ComplexityRoot.FileChange.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FileChange.Kind(childComplexity), true
+	case "FileChange.newSize":
+		if e.ComplexityRoot.FileChange.NewSize == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FileChange.NewSize(childComplexity), true
+	case "FileChange.oldSize":
+		if e.ComplexityRoot.FileChange.OldSize == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FileChange.OldSize(childComplexity), true
+	case "FileChange.path":
+		if e.ComplexityRoot.FileChange.Path == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FileChange.Path(childComplexity), true
+	case "FileChange.unified":
+		if e.ComplexityRoot.FileChange.Unified == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FileChange.Unified(childComplexity), true
+
+	case "FileChanges.added":
+		if e.ComplexityRoot.FileChanges.Added == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FileChanges.Added(childComplexity), true
+	case "FileChanges.changed":
+		if e.ComplexityRoot.FileChanges.Changed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FileChanges.Changed(childComplexity), true
+	case "FileChanges.files":
+		if e.ComplexityRoot.FileChanges.Files == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FileChanges.Files(childComplexity), true
+	case "FileChanges.removed":
+		if e.ComplexityRoot.FileChanges.Removed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FileChanges.Removed(childComplexity), true
+
+	case "FileContent.path":
+		if e.ComplexityRoot.FileContent.Path == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FileContent.Path(childComplexity), true
+	case "FileContent.sha256":
+		if e.ComplexityRoot.FileContent.Sha256 == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FileContent.Sha256(childComplexity), true
+	case "FileContent.size":
+		if e.ComplexityRoot.FileContent.Size == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FileContent.Size(childComplexity), true
+	case "FileContent.text":
+		if e.ComplexityRoot.FileContent.Text == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FileContent.Text(childComplexity), true
+
+	case "FileInfo.path":
+		if e.ComplexityRoot.FileInfo.Path == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FileInfo.Path(childComplexity), true
+	case "FileInfo.sha256":
+		if e.ComplexityRoot.FileInfo.SHA256 == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FileInfo.SHA256(childComplexity), true
+	case "FileInfo.size":
+		if e.ComplexityRoot.FileInfo.Size == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FileInfo.Size(childComplexity), true
+
 	case "Incident.alert":
 		if e.ComplexityRoot.Incident.Alert == nil {
 			break
@@ -1474,6 +1899,118 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.IncidentEdge.Node(childComplexity), true
+
+	case "InstallEntryPayload.created":
+		if e.ComplexityRoot.InstallEntryPayload.Created == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstallEntryPayload.Created(childComplexity), true
+	case "InstallEntryPayload.installation":
+		if e.ComplexityRoot.InstallEntryPayload.Installation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstallEntryPayload.Installation(childComplexity), true
+
+	case "Installation.contentHash":
+		if e.ComplexityRoot.Installation.ContentHash == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Installation.ContentHash(childComplexity), true
+	case "Installation.deviceId":
+		if e.ComplexityRoot.Installation.DeviceID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Installation.DeviceID(childComplexity), true
+	case "Installation.entry":
+		if e.ComplexityRoot.Installation.Entry == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Installation.Entry(childComplexity), true
+	case "Installation.id":
+		if e.ComplexityRoot.Installation.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Installation.ID(childComplexity), true
+	case "Installation.installPath":
+		if e.ComplexityRoot.Installation.InstallPath == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Installation.InstallPath(childComplexity), true
+	case "Installation.installedAt":
+		if e.ComplexityRoot.Installation.InstalledAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Installation.InstalledAt(childComplexity), true
+	case "Installation.lastSyncedAt":
+		if e.ComplexityRoot.Installation.LastSyncedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Installation.LastSyncedAt(childComplexity), true
+	case "Installation.syncStatus":
+		if e.ComplexityRoot.Installation.SyncStatus == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Installation.SyncStatus(childComplexity), true
+	case "Installation.user":
+		if e.ComplexityRoot.Installation.User == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Installation.User(childComplexity), true
+	case "Installation.version":
+		if e.ComplexityRoot.Installation.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Installation.Version(childComplexity), true
+
+	case "InstallationConnection.edges":
+		if e.ComplexityRoot.InstallationConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstallationConnection.Edges(childComplexity), true
+	case "InstallationConnection.nodes":
+		if e.ComplexityRoot.InstallationConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstallationConnection.Nodes(childComplexity), true
+	case "InstallationConnection.pageInfo":
+		if e.ComplexityRoot.InstallationConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstallationConnection.PageInfo(childComplexity), true
+	case "InstallationConnection.totalCount":
+		if e.ComplexityRoot.InstallationConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstallationConnection.TotalCount(childComplexity), true
+
+	case "InstallationEdge.cursor":
+		if e.ComplexityRoot.InstallationEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstallationEdge.Cursor(childComplexity), true
+	case "InstallationEdge.node":
+		if e.ComplexityRoot.InstallationEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstallationEdge.Node(childComplexity), true
 
 	case "JsonSchemaCase.caseKind":
 		if e.ComplexityRoot.JsonSchemaCase.CaseKind == nil {
@@ -1598,6 +2135,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateAlert(childComplexity, args["input"].(models.CreateAlertInput)), true
+	case "Mutation.createEntry":
+		if e.ComplexityRoot.Mutation.CreateEntry == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createEntry_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateEntry(childComplexity, args["metadata"].(models.CreateEntryMetadata), args["visibility"].(*models.Visibility), args["sourceRepo"].(*string), args["archive"].(graphql.Upload)), true
 	case "Mutation.createSuite":
 		if e.ComplexityRoot.Mutation.CreateSuite == nil {
 			break
@@ -1620,6 +2168,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteAlert(childComplexity, args["id"].(ids.ID)), true
+	case "Mutation.deleteEntry":
+		if e.ComplexityRoot.Mutation.DeleteEntry == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteEntry_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteEntry(childComplexity, args["id"].(ids.ID)), true
 	case "Mutation.deleteSuite":
 		if e.ComplexityRoot.Mutation.DeleteSuite == nil {
 			break
@@ -1653,6 +2212,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.EraseUser(childComplexity, args["userId"].(ids.ID)), true
+	case "Mutation.installEntry":
+		if e.ComplexityRoot.Mutation.InstallEntry == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_installEntry_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.InstallEntry(childComplexity, args["id"].(ids.ID), args["input"].(models.InstallEntryInput)), true
 	case "Mutation.pushTelemetry":
 		if e.ComplexityRoot.Mutation.PushTelemetry == nil {
 			break
@@ -1664,6 +2234,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.PushTelemetry(childComplexity, args["input"].(models.PushTelemetryInput)), true
+	case "Mutation.pushVersion":
+		if e.ComplexityRoot.Mutation.PushVersion == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_pushVersion_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.PushVersion(childComplexity, args["id"].(ids.ID), args["metadata"].(models.PushVersionMetadata), args["archive"].(graphql.Upload)), true
 	case "Mutation.removeMember":
 		if e.ComplexityRoot.Mutation.RemoveMember == nil {
 			break
@@ -1697,6 +2278,39 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RevokeAPIKey(childComplexity, args["id"].(ids.ID)), true
+	case "Mutation.revokeVersion":
+		if e.ComplexityRoot.Mutation.RevokeVersion == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_revokeVersion_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RevokeVersion(childComplexity, args["id"].(ids.ID), args["reason"].(*string)), true
+	case "Mutation.rollbackEntry":
+		if e.ComplexityRoot.Mutation.RollbackEntry == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_rollbackEntry_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RollbackEntry(childComplexity, args["id"].(ids.ID), args["input"].(models.RollbackEntryInput)), true
+	case "Mutation.syncInstallations":
+		if e.ComplexityRoot.Mutation.SyncInstallations == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_syncInstallations_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SyncInstallations(childComplexity, args["installations"].([]*models.SyncInput), args["deviceId"].(*string)), true
 	case "Mutation.testAlert":
 		if e.ComplexityRoot.Mutation.TestAlert == nil {
 			break
@@ -1730,6 +2344,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateAlert(childComplexity, args["id"].(ids.ID), args["input"].(models.UpdateAlertInput)), true
+	case "Mutation.updateEntry":
+		if e.ComplexityRoot.Mutation.UpdateEntry == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateEntry_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateEntry(childComplexity, args["id"].(ids.ID), args["input"].(models.UpdateEntryInput)), true
 	case "Mutation.updateSuite":
 		if e.ComplexityRoot.Mutation.UpdateSuite == nil {
 			break
@@ -2018,6 +2643,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PushTelemetryPayload.Status(childComplexity), true
 
+	case "PushVersionPayload.created":
+		if e.ComplexityRoot.PushVersionPayload.Created == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PushVersionPayload.Created(childComplexity), true
+	case "PushVersionPayload.entry":
+		if e.ComplexityRoot.PushVersionPayload.Entry == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PushVersionPayload.Entry(childComplexity), true
+	case "PushVersionPayload.version":
+		if e.ComplexityRoot.PushVersionPayload.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PushVersionPayload.Version(childComplexity), true
+
 	case "Query.alert":
 		if e.ComplexityRoot.Query.Alert == nil {
 			break
@@ -2051,6 +2695,39 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Alerts(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "Query.downloadUrl":
+		if e.ComplexityRoot.Query.DownloadURL == nil {
+			break
+		}
+
+		args, err := ec.field_Query_downloadUrl_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.DownloadURL(childComplexity, args["id"].(ids.ID), args["version"].(string)), true
+	case "Query.entries":
+		if e.ComplexityRoot.Query.Entries == nil {
+			break
+		}
+
+		args, err := ec.field_Query_entries_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Entries(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.EntryFilter), args["orderBy"].(*models.EntryOrder)), true
+	case "Query.entry":
+		if e.ComplexityRoot.Query.Entry == nil {
+			break
+		}
+
+		args, err := ec.field_Query_entry_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Entry(childComplexity, args["id"].(ids.ID)), true
 	case "Query.events":
 		if e.ComplexityRoot.Query.Events == nil {
 			break
@@ -2062,6 +2739,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Events(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.EventFilter)), true
+	case "Query.installed":
+		if e.ComplexityRoot.Query.Installed == nil {
+			break
+		}
+
+		args, err := ec.field_Query_installed_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Installed(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
 
 	case "Query.node":
 		if e.ComplexityRoot.Query.Node == nil {
@@ -2091,6 +2779,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Organization(childComplexity), true
+	case "Query.publicEntries":
+		if e.ComplexityRoot.Query.PublicEntries == nil {
+			break
+		}
+
+		args, err := ec.field_Query_publicEntries_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.PublicEntries(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["query"].(*string)), true
 	case "Query.skill":
 		if e.ComplexityRoot.Query.Skill == nil {
 			break
@@ -2135,6 +2834,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Suites(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.SuiteFilter), args["orderBy"].(*models.SuiteOrder)), true
+	case "Query.syncCheck":
+		if e.ComplexityRoot.Query.SyncCheck == nil {
+			break
+		}
+
+		args, err := ec.field_Query_syncCheck_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.SyncCheck(childComplexity, args["deviceId"].(*string)), true
 	case "Query.viewer":
 		if e.ComplexityRoot.Query.Viewer == nil {
 			break
@@ -2167,6 +2877,500 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Rate.Value(childComplexity), true
 
+	case "RegistryEntry.alerts":
+		if e.ComplexityRoot.RegistryEntry.Alerts == nil {
+			break
+		}
+
+		args, err := ec.field_RegistryEntry_alerts_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RegistryEntry.Alerts(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "RegistryEntry.createdAt":
+		if e.ComplexityRoot.RegistryEntry.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryEntry.CreatedAt(childComplexity), true
+	case "RegistryEntry.createdBy":
+		if e.ComplexityRoot.RegistryEntry.CreatedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryEntry.CreatedBy(childComplexity), true
+	case "RegistryEntry.currentVersion":
+		if e.ComplexityRoot.RegistryEntry.CurrentVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryEntry.CurrentVersion(childComplexity), true
+	case "RegistryEntry.description":
+		if e.ComplexityRoot.RegistryEntry.Description == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryEntry.Description(childComplexity), true
+	case "RegistryEntry.entryType":
+		if e.ComplexityRoot.RegistryEntry.EntryType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryEntry.EntryType(childComplexity), true
+	case "RegistryEntry.evalCount":
+		if e.ComplexityRoot.RegistryEntry.EvalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryEntry.EvalCount(childComplexity), true
+	case "RegistryEntry.id":
+		if e.ComplexityRoot.RegistryEntry.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryEntry.ID(childComplexity), true
+	case "RegistryEntry.installationCount":
+		if e.ComplexityRoot.RegistryEntry.InstallationCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryEntry.InstallationCount(childComplexity), true
+	case "RegistryEntry.installations":
+		if e.ComplexityRoot.RegistryEntry.Installations == nil {
+			break
+		}
+
+		args, err := ec.field_RegistryEntry_installations_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RegistryEntry.Installations(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "RegistryEntry.isOwn":
+		if e.ComplexityRoot.RegistryEntry.IsOwn == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryEntry.IsOwn(childComplexity), true
+	case "RegistryEntry.name":
+		if e.ComplexityRoot.RegistryEntry.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryEntry.Name(childComplexity), true
+	case "RegistryEntry.organizationName":
+		if e.ComplexityRoot.RegistryEntry.OrganizationName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryEntry.OrganizationName(childComplexity), true
+	case "RegistryEntry.passRate":
+		if e.ComplexityRoot.RegistryEntry.PassRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryEntry.PassRate(childComplexity), true
+	case "RegistryEntry.releases":
+		if e.ComplexityRoot.RegistryEntry.Releases == nil {
+			break
+		}
+
+		args, err := ec.field_RegistryEntry_releases_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RegistryEntry.Releases(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "RegistryEntry.skill":
+		if e.ComplexityRoot.RegistryEntry.Skill == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryEntry.Skill(childComplexity), true
+	case "RegistryEntry.sourceRepo":
+		if e.ComplexityRoot.RegistryEntry.SourceRepo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryEntry.SourceRepo(childComplexity), true
+	case "RegistryEntry.updatedAt":
+		if e.ComplexityRoot.RegistryEntry.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryEntry.UpdatedAt(childComplexity), true
+	case "RegistryEntry.version":
+		if e.ComplexityRoot.RegistryEntry.Version == nil {
+			break
+		}
+
+		args, err := ec.field_RegistryEntry_version_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RegistryEntry.Version(childComplexity, args["version"].(string)), true
+	case "RegistryEntry.versions":
+		if e.ComplexityRoot.RegistryEntry.Versions == nil {
+			break
+		}
+
+		args, err := ec.field_RegistryEntry_versions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RegistryEntry.Versions(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["orderBy"].(*models.VersionOrder)), true
+	case "RegistryEntry.visibility":
+		if e.ComplexityRoot.RegistryEntry.Visibility == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryEntry.Visibility(childComplexity), true
+
+	case "RegistryEntryConnection.edges":
+		if e.ComplexityRoot.RegistryEntryConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryEntryConnection.Edges(childComplexity), true
+	case "RegistryEntryConnection.nodes":
+		if e.ComplexityRoot.RegistryEntryConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryEntryConnection.Nodes(childComplexity), true
+	case "RegistryEntryConnection.pageInfo":
+		if e.ComplexityRoot.RegistryEntryConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryEntryConnection.PageInfo(childComplexity), true
+	case "RegistryEntryConnection.totalCount":
+		if e.ComplexityRoot.RegistryEntryConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryEntryConnection.TotalCount(childComplexity), true
+
+	case "RegistryEntryEdge.cursor":
+		if e.ComplexityRoot.RegistryEntryEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryEntryEdge.Cursor(childComplexity), true
+	case "RegistryEntryEdge.node":
+		if e.ComplexityRoot.RegistryEntryEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryEntryEdge.Node(childComplexity), true
+
+	case "RegistryVersion.baseline":
+		if e.ComplexityRoot.RegistryVersion.Baseline == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.Baseline(childComplexity), true
+	case "RegistryVersion.changeSummary":
+		if e.ComplexityRoot.RegistryVersion.ChangeSummary == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.ChangeSummary(childComplexity), true
+	case "RegistryVersion.clientTag":
+		if e.ComplexityRoot.RegistryVersion.ClientTag == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.ClientTag(childComplexity), true
+	case "RegistryVersion.contentHash":
+		if e.ComplexityRoot.RegistryVersion.ContentHash == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.ContentHash(childComplexity), true
+	case "RegistryVersion.diff":
+		if e.ComplexityRoot.RegistryVersion.Diff == nil {
+			break
+		}
+
+		args, err := ec.field_RegistryVersion_diff_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RegistryVersion.Diff(childComplexity, args["from"].(*ids.ID)), true
+	case "RegistryVersion.downloadUrl":
+		if e.ComplexityRoot.RegistryVersion.DownloadURL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.DownloadURL(childComplexity), true
+	case "RegistryVersion.entry":
+		if e.ComplexityRoot.RegistryVersion.Entry == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.Entry(childComplexity), true
+	case "RegistryVersion.file":
+		if e.ComplexityRoot.RegistryVersion.File == nil {
+			break
+		}
+
+		args, err := ec.field_RegistryVersion_file_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RegistryVersion.File(childComplexity, args["path"].(string)), true
+	case "RegistryVersion.fileCount":
+		if e.ComplexityRoot.RegistryVersion.FileCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.FileCount(childComplexity), true
+	case "RegistryVersion.fileManifest":
+		if e.ComplexityRoot.RegistryVersion.FileManifest == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.FileManifest(childComplexity), true
+	case "RegistryVersion.files":
+		if e.ComplexityRoot.RegistryVersion.Files == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.Files(childComplexity), true
+	case "RegistryVersion.id":
+		if e.ComplexityRoot.RegistryVersion.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.ID(childComplexity), true
+	case "RegistryVersion.installationCount":
+		if e.ComplexityRoot.RegistryVersion.InstallationCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.InstallationCount(childComplexity), true
+	case "RegistryVersion.isCurrent":
+		if e.ComplexityRoot.RegistryVersion.IsCurrent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.IsCurrent(childComplexity), true
+	case "RegistryVersion.passRate":
+		if e.ComplexityRoot.RegistryVersion.PassRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.PassRate(childComplexity), true
+	case "RegistryVersion.prerelease":
+		if e.ComplexityRoot.RegistryVersion.Prerelease == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.Prerelease(childComplexity), true
+	case "RegistryVersion.pushedAt":
+		if e.ComplexityRoot.RegistryVersion.PushedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.PushedAt(childComplexity), true
+	case "RegistryVersion.pushedBy":
+		if e.ComplexityRoot.RegistryVersion.PushedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.PushedBy(childComplexity), true
+	case "RegistryVersion.quality":
+		if e.ComplexityRoot.RegistryVersion.Quality == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.Quality(childComplexity), true
+	case "RegistryVersion.revokeReason":
+		if e.ComplexityRoot.RegistryVersion.RevokeReason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.RevokeReason(childComplexity), true
+	case "RegistryVersion.revokedAt":
+		if e.ComplexityRoot.RegistryVersion.RevokedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.RevokedAt(childComplexity), true
+	case "RegistryVersion.rolledBack":
+		if e.ComplexityRoot.RegistryVersion.RolledBack == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.RolledBack(childComplexity), true
+	case "RegistryVersion.sessions":
+		if e.ComplexityRoot.RegistryVersion.Sessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.Sessions(childComplexity), true
+	case "RegistryVersion.size":
+		if e.ComplexityRoot.RegistryVersion.Size == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.Size(childComplexity), true
+	case "RegistryVersion.source":
+		if e.ComplexityRoot.RegistryVersion.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.Source(childComplexity), true
+	case "RegistryVersion.sourceRef":
+		if e.ComplexityRoot.RegistryVersion.SourceRef == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.SourceRef(childComplexity), true
+	case "RegistryVersion.sourceRepo":
+		if e.ComplexityRoot.RegistryVersion.SourceRepo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.SourceRepo(childComplexity), true
+	case "RegistryVersion.version":
+		if e.ComplexityRoot.RegistryVersion.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.Version(childComplexity), true
+	case "RegistryVersion.warnings":
+		if e.ComplexityRoot.RegistryVersion.Warnings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.Warnings(childComplexity), true
+
+	case "RegistryVersionConnection.edges":
+		if e.ComplexityRoot.RegistryVersionConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersionConnection.Edges(childComplexity), true
+	case "RegistryVersionConnection.nodes":
+		if e.ComplexityRoot.RegistryVersionConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersionConnection.Nodes(childComplexity), true
+	case "RegistryVersionConnection.pageInfo":
+		if e.ComplexityRoot.RegistryVersionConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersionConnection.PageInfo(childComplexity), true
+	case "RegistryVersionConnection.totalCount":
+		if e.ComplexityRoot.RegistryVersionConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersionConnection.TotalCount(childComplexity), true
+
+	case "RegistryVersionEdge.cursor":
+		if e.ComplexityRoot.RegistryVersionEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersionEdge.Cursor(childComplexity), true
+	case "RegistryVersionEdge.node":
+		if e.ComplexityRoot.RegistryVersionEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersionEdge.Node(childComplexity), true
+
+	case "Release.createdAt":
+		if e.ComplexityRoot.Release.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Release.CreatedAt(childComplexity), true
+	case "Release.createdBy":
+		if e.ComplexityRoot.Release.CreatedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Release.CreatedBy(childComplexity), true
+	case "Release.from":
+		if e.ComplexityRoot.Release.From == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Release.From(childComplexity), true
+	case "Release.id":
+		if e.ComplexityRoot.Release.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Release.ID(childComplexity), true
+	case "Release.kind":
+		if e.ComplexityRoot.Release.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Release.Kind(childComplexity), true
+	case "Release.reason":
+		if e.ComplexityRoot.Release.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Release.Reason(childComplexity), true
+	case "Release.to":
+		if e.ComplexityRoot.Release.To == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Release.To(childComplexity), true
+
+	case "ReleaseConnection.edges":
+		if e.ComplexityRoot.ReleaseConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseConnection.Edges(childComplexity), true
+	case "ReleaseConnection.nodes":
+		if e.ComplexityRoot.ReleaseConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseConnection.Nodes(childComplexity), true
+	case "ReleaseConnection.pageInfo":
+		if e.ComplexityRoot.ReleaseConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseConnection.PageInfo(childComplexity), true
+	case "ReleaseConnection.totalCount":
+		if e.ComplexityRoot.ReleaseConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseConnection.TotalCount(childComplexity), true
+
+	case "ReleaseEdge.cursor":
+		if e.ComplexityRoot.ReleaseEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseEdge.Cursor(childComplexity), true
+	case "ReleaseEdge.node":
+		if e.ComplexityRoot.ReleaseEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseEdge.Node(childComplexity), true
+
 	case "RemoveMemberPayload.user":
 		if e.ComplexityRoot.RemoveMemberPayload.User == nil {
 			break
@@ -2180,6 +3384,38 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RevokeApiKeyPayload.APIKey(childComplexity), true
+
+	case "RevokeVersionPayload.entry":
+		if e.ComplexityRoot.RevokeVersionPayload.Entry == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RevokeVersionPayload.Entry(childComplexity), true
+	case "RevokeVersionPayload.version":
+		if e.ComplexityRoot.RevokeVersionPayload.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RevokeVersionPayload.Version(childComplexity), true
+
+	case "RollbackEntryPayload.entry":
+		if e.ComplexityRoot.RollbackEntryPayload.Entry == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RollbackEntryPayload.Entry(childComplexity), true
+	case "RollbackEntryPayload.reason":
+		if e.ComplexityRoot.RollbackEntryPayload.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RollbackEntryPayload.Reason(childComplexity), true
+	case "RollbackEntryPayload.version":
+		if e.ComplexityRoot.RollbackEntryPayload.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RollbackEntryPayload.Version(childComplexity), true
 
 	case "Skill.alerts":
 		if e.ComplexityRoot.Skill.Alerts == nil {
@@ -2302,6 +3538,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Skill.Rates(childComplexity), true
+	case "Skill.registryEntry":
+		if e.ComplexityRoot.Skill.RegistryEntry == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.RegistryEntry(childComplexity), true
 	case "Skill.status":
 		if e.ComplexityRoot.Skill.Status == nil {
 			break
@@ -2545,6 +3787,68 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SuiteRevisionEdge.Node(childComplexity), true
 
+	case "SyncEntry.currentVersion":
+		if e.ComplexityRoot.SyncEntry.CurrentVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncEntry.CurrentVersion(childComplexity), true
+	case "SyncEntry.downloadUrl":
+		if e.ComplexityRoot.SyncEntry.DownloadURL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncEntry.DownloadURL(childComplexity), true
+	case "SyncEntry.entryId":
+		if e.ComplexityRoot.SyncEntry.EntryID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncEntry.EntryID(childComplexity), true
+	case "SyncEntry.hasUpdate":
+		if e.ComplexityRoot.SyncEntry.HasUpdate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncEntry.HasUpdate(childComplexity), true
+	case "SyncEntry.latestContentHash":
+		if e.ComplexityRoot.SyncEntry.LatestContentHash == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncEntry.LatestContentHash(childComplexity), true
+	case "SyncEntry.latestVersion":
+		if e.ComplexityRoot.SyncEntry.LatestVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncEntry.LatestVersion(childComplexity), true
+	case "SyncEntry.name":
+		if e.ComplexityRoot.SyncEntry.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncEntry.Name(childComplexity), true
+	case "SyncEntry.reason":
+		if e.ComplexityRoot.SyncEntry.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncEntry.Reason(childComplexity), true
+	case "SyncEntry.revoked":
+		if e.ComplexityRoot.SyncEntry.Revoked == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncEntry.Revoked(childComplexity), true
+
+	case "SyncInstallationsPayload.entries":
+		if e.ComplexityRoot.SyncInstallationsPayload.Entries == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncInstallationsPayload.Entries(childComplexity), true
+
 	case "TaskPackageCase.caseKind":
 		if e.ComplexityRoot.TaskPackageCase.CaseKind == nil {
 			break
@@ -2670,6 +3974,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UpdateApiKeyPayload.APIKey(childComplexity), true
 
+	case "UpdateEntryPayload.entry":
+		if e.ComplexityRoot.UpdateEntryPayload.Entry == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateEntryPayload.Entry(childComplexity), true
+
 	case "UpdateSuitePayload.suite":
 		if e.ComplexityRoot.UpdateSuitePayload.Suite == nil {
 			break
@@ -2740,6 +4051,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UserEdge.Node(childComplexity), true
 
+	case "VersionQuality.avgConfidence":
+		if e.ComplexityRoot.VersionQuality.AvgConfidence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.VersionQuality.AvgConfidence(childComplexity), true
+	case "VersionQuality.gradedSessions":
+		if e.ComplexityRoot.VersionQuality.GradedSessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.VersionQuality.GradedSessions(childComplexity), true
+	case "VersionQuality.passRate":
+		if e.ComplexityRoot.VersionQuality.PassRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.VersionQuality.PassRate(childComplexity), true
+	case "VersionQuality.sessions":
+		if e.ComplexityRoot.VersionQuality.Sessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.VersionQuality.Sessions(childComplexity), true
+	case "VersionQuality.triggerRate":
+		if e.ComplexityRoot.VersionQuality.TriggerRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.VersionQuality.TriggerRate(childComplexity), true
+
 	case "Viewer.apiKey":
 		if e.ComplexityRoot.Viewer.APIKey == nil {
 			break
@@ -2788,14 +4130,21 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputAddMemberInput,
 		ec.unmarshalInputCreateAlertInput,
 		ec.unmarshalInputCreateApiKeyInput,
+		ec.unmarshalInputCreateEntryMetadata,
 		ec.unmarshalInputCreateSuiteInput,
 		ec.unmarshalInputDryRunInput,
+		ec.unmarshalInputEntryFilter,
 		ec.unmarshalInputEventFilter,
+		ec.unmarshalInputInstallEntryInput,
 		ec.unmarshalInputPushTelemetryInput,
+		ec.unmarshalInputPushVersionMetadata,
+		ec.unmarshalInputRollbackEntryInput,
 		ec.unmarshalInputSkillFilter,
 		ec.unmarshalInputSuiteFilter,
+		ec.unmarshalInputSyncInput,
 		ec.unmarshalInputUpdateAlertInput,
 		ec.unmarshalInputUpdateApiKeyInput,
+		ec.unmarshalInputUpdateEntryInput,
 		ec.unmarshalInputUpdateSuiteInput,
 	)
 	first := true
@@ -3664,6 +5013,8 @@ type Skill implements Node {
     "Size of numbered pages, 1 to 100; 20 when omitted."
     perPage: Int
   ): IncidentConnection!
+  "The registry entry of the same name; null when there is none."
+  registryEntry: RegistryEntry
   "When it was first named."
   createdAt: Time!
 }
@@ -4082,6 +5433,603 @@ type TestAlertPayload {
   message: String!
 }
 
+"What a registry entry is."
+enum EntryType {
+  "A skill: a folder with a ` + "`" + `SKILL.md` + "`" + `."
+  SKILL
+  "Several skills in one folder."
+  SKILL_SET
+  "An agent."
+  AGENT
+  "A command."
+  COMMAND
+}
+
+"Who sees a registry entry."
+enum Visibility {
+  "Listed for everybody with a key to this server."
+  PUBLIC
+  "Only its organization."
+  ORG
+  "Everybody who knows its id; it is listed nowhere."
+  UNLISTED
+}
+
+"How a version came to be."
+enum VersionSource {
+  "Pushed by a client."
+  CLI
+  "Published by a push to the code host."
+  REPOHOST
+  "Published by a sync with the code host that somebody asked for."
+  REPOHOST_DIRECT @wire(name: "repohost-direct")
+}
+
+"Whether a device has the current version."
+enum SyncStatus {
+  "It has the current version."
+  UP_TO_DATE
+  "It has another one, or one that was revoked."
+  OUTDATED
+  "It has something that is no version of the entry, or the entry has no current version."
+  UNKNOWN
+}
+
+"Why an entry got another current version."
+enum ReleaseKind {
+  "A version was pushed."
+  PUSH
+  "Somebody rolled back."
+  ROLLBACK
+  "The version that was current was revoked."
+  REVOCATION
+}
+
+"How to order registry entries."
+enum EntryOrder {
+  "By name."
+  NAME
+  "Last changed first."
+  UPDATED_AT
+  "Newest first."
+  CREATED_AT
+}
+
+"How to order versions."
+enum VersionOrder {
+  "Newest push first."
+  PUSHED_AT
+  "Highest semantic version first; what is none comes after, newest push first."
+  VERSION
+}
+
+"Something published: a name with its versions, one of which is current."
+type RegistryEntry implements Node {
+  "The entry's id."
+  id: ID!
+  "Its name, unique in its organization."
+  name: String!
+  "What it is."
+  entryType: EntryType!
+  "What it is for, in its makers' words; may be empty."
+  description: String!
+  "Who sees it."
+  visibility: Visibility!
+  "The repository it is sourced from, ` + "`" + `owner/repo` + "`" + `; null when nobody said."
+  sourceRepo: String
+  "The name of the organization it belongs to."
+  organizationName: String!
+  "Whether it belongs to the caller's organization."
+  isOwn: Boolean!
+  "The version that devices should have; null when every version was revoked or rolled back."
+  currentVersion: RegistryVersion
+  "Its versions."
+  versions(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after; it belongs to one order."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "In which order; newest push first when omitted."
+    orderBy: VersionOrder = PUSHED_AT
+  ): RegistryVersionConnection!
+  "One of its versions; null when there is none of this name."
+  version(
+    "The version, exactly as it was pushed."
+    version: String!
+  ): RegistryVersion
+  "Every change of the current version, newest first. Only for its own organization; empty for others."
+  releases(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): ReleaseConnection!
+  "Devices of the caller's organization that have it, newest first."
+  installations(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): InstallationConnection! @auth(plan: TEAM)
+  "On how many devices it is installed, in all organizations."
+  installationCount: Int! @cost(weight: 1)
+  "Pass rate of the skill of the same name over its last 20 graded sessions, 0 to 1; null when none was graded."
+  passRate: Float
+  "Sessions that were graded for the skill of the same name, over all time."
+  evalCount: Int!
+  "The skill of the same name; null for an entry of another organization."
+  skill: Skill
+  "Alerts that watch the skill of the same name, newest first. Only for its own organization; empty for others."
+  alerts(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): AlertConnection!
+  "Who made it; null when the server did, or somebody of another organization."
+  createdBy: User
+  "When it was made."
+  createdAt: Time!
+  "When it was last changed or got another version."
+  updatedAt: Time!
+}
+
+"A page of entries."
+type RegistryEntryConnection {
+  "The entries with their cursors."
+  edges: [RegistryEntryEdge!]!
+  "The entries alone."
+  nodes: [RegistryEntry!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"An entry in a page."
+type RegistryEntryEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The entry."
+  node: RegistryEntry!
+}
+
+"A version of an entry: it never changes. It may be left for another, or revoked."
+type RegistryVersion implements Node {
+  "The version's id."
+  id: ID!
+  "The entry it is a version of."
+  entry: RegistryEntry!
+  "What its maker calls it; unique in the entry."
+  version: String!
+  "SHA-256 of the archive, in hex."
+  contentHash: String!
+  "What the client gave as content hash, where that was no SHA-256; null otherwise."
+  clientTag: String
+  "Size of the archive in bytes."
+  size: Int!
+  "How many files it has."
+  fileCount: Int!
+  "Whether it is a prerelease by semantic versioning."
+  prerelease: Boolean!
+  "Whether it is the entry's current version."
+  isCurrent: Boolean!
+  "Whether the entry was rolled back from it, and has not come back to it."
+  rolledBack: Boolean!
+  "When it was revoked; null when it was not. A revoked version is never current again."
+  revokedAt: Time
+  "Why it was revoked; null when it was not, or nobody said."
+  revokeReason: String
+  "What is new in it; null when nobody said."
+  changeSummary: String
+  "Its files as a JSON list of ` + "`" + `{path, hash, size}` + "`" + `, by path; the hash is SHA-256 in hex."
+  fileManifest: JSON! @cost(weight: 10)
+  "Its files, by path."
+  files: [FileInfo!]! @cost(weight: 10, size: 20)
+  "One file with its text; null when there is none at this path."
+  file(
+    "The path inside the archive."
+    path: String!
+  ): FileContent @cost(weight: 500)
+  """
+  What changed since another version of the same entry. Texts of up to 200 KiB are compared line by line, up to 1 MiB of
+  changes in all.
+  """
+  diff(
+    "The older version; when omitted, the one pushed before this one, or nothing at all for the first."
+    from: ID
+  ): FileChanges! @cost(weight: 1000)
+  "How it was published."
+  source: VersionSource!
+  "Tag or commit it was published from; null when none."
+  sourceRef: String
+  "The repository it was published from, ` + "`" + `owner/repo` + "`" + `; null when none."
+  sourceRepo: String
+  "Mean pass rate of graded sessions that used this very version, 0 to 1; null when none did."
+  passRate: Float
+  "Sessions that used this very version."
+  sessions: Int!
+  "The figures of this very version with their counts and intervals."
+  quality: VersionQuality!
+  "Pass rate of the skill when this version was published, from which its status is judged; null when there was none."
+  baseline: Float
+  "On how many devices it is installed, in all organizations."
+  installationCount: Int! @cost(weight: 1)
+  "Where it can be downloaded with a plain GET for the next 5 minutes; null when it was revoked."
+  downloadUrl: String
+  "What is odd about the archive, in words; nothing of it keeps it from being published."
+  warnings: [String!]! @cost(size: 1)
+  "Who pushed it; null when the server did, or somebody of another organization."
+  pushedBy: User
+  "When it was pushed."
+  pushedAt: Time!
+}
+
+"A page of versions."
+type RegistryVersionConnection {
+  "The versions with their cursors."
+  edges: [RegistryVersionEdge!]!
+  "The versions alone."
+  nodes: [RegistryVersion!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"A version in a page."
+type RegistryVersionEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The version."
+  node: RegistryVersion!
+}
+
+"""
+The figures of one version, over all time: of sessions that report the SHA-256 of its archive or of its ` + "`" + `SKILL.md` + "`" + `, or the
+client's own tag. Two versions with the same ` + "`" + `SKILL.md` + "`" + ` share what is reported by that.
+"""
+type VersionQuality {
+  "Sessions in which it was seen."
+  sessions: Int!
+  "Sessions that were graded for it."
+  gradedSessions: Int!
+  "Mean rate of graded sessions; null without any."
+  passRate: Rate
+  "Sessions in which it fired, of those in which it was seen; null without any."
+  triggerRate: Rate
+  "Mean routing confidence; null when no trigger carried one."
+  avgConfidence: Rate
+}
+
+"A file, without its content."
+type FileInfo {
+  "Its path, relative to the folder."
+  path: String!
+  "Its size in bytes."
+  size: Int!
+  "SHA-256 of its content, in hex."
+  sha256: String!
+}
+
+"A file with its text."
+type FileContent {
+  "Its path, relative to the folder."
+  path: String!
+  "Its size in bytes."
+  size: Int!
+  "SHA-256 of its content, in hex."
+  sha256: String!
+  "Its content; null when it is no UTF-8 text, or larger than 200 KiB."
+  text: String
+}
+
+"What happened to a file."
+enum FileChangeKind {
+  "It is new."
+  ADDED
+  "It is gone."
+  REMOVED
+  "Its content is another."
+  CHANGED
+}
+
+"The difference between two folders."
+type FileChanges {
+  "How many files are new."
+  added: Int!
+  "How many files are gone."
+  removed: Int!
+  "How many files have another content."
+  changed: Int!
+  "The files that differ, by path."
+  files: [FileChange!]! @cost(size: 20)
+}
+
+"A file that differs."
+type FileChange {
+  "Its path, relative to the folder."
+  path: String!
+  "What happened to it."
+  kind: FileChangeKind!
+  "Its size before, in bytes; null when it is new."
+  oldSize: Int
+  "Its size now, in bytes; null when it is gone."
+  newSize: Int
+  "The change line by line, as ` + "`" + `diff -u` + "`" + ` shows it; null for what is no text, or too large."
+  unified: String
+}
+
+"A change of an entry's current version."
+type Release implements Node {
+  "The release's id."
+  id: ID!
+  "Why it changed."
+  kind: ReleaseKind!
+  "What was current before; null when nothing was."
+  from: RegistryVersion
+  "What was current from then on; null when nothing was left."
+  to: RegistryVersion
+  "Why, in words; null when nobody said."
+  reason: String
+  "Who did it; null when the server did."
+  createdBy: User
+  "When."
+  createdAt: Time!
+}
+
+"A page of releases."
+type ReleaseConnection {
+  "The releases with their cursors."
+  edges: [ReleaseEdge!]!
+  "The releases alone."
+  nodes: [Release!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"A release in a page."
+type ReleaseEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The release."
+  node: Release!
+}
+
+"An entry on a device."
+type Installation implements Node {
+  "The installation's id."
+  id: ID!
+  "What is installed."
+  entry: RegistryEntry!
+  "Whose device it is."
+  user: User!
+  "The device, as its user names it."
+  deviceId: String!
+  "Where on the device; null when nobody said."
+  installPath: String
+  "The version it has; null when it is none of the entry's."
+  version: RegistryVersion
+  "The content hash of what it has; null when it has nothing yet."
+  contentHash: String
+  "Whether that is the current version."
+  syncStatus: SyncStatus!
+  "When it was first installed there."
+  installedAt: Time!
+  "When the device last asked for updates; null: never."
+  lastSyncedAt: Time
+}
+
+"A page of installations."
+type InstallationConnection {
+  "The installations with their cursors."
+  edges: [InstallationEdge!]!
+  "The installations alone."
+  nodes: [Installation!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"An installation in a page."
+type InstallationEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The installation."
+  node: Installation!
+}
+
+"What a device is told about an entry."
+type SyncEntry {
+  "The entry's id."
+  entryId: ID!
+  "Its name."
+  name: String!
+  "Whether the device should fetch the current version."
+  hasUpdate: Boolean!
+  "The current version; null when there is none."
+  latestVersion: String
+  "Its content hash; null when there is none."
+  latestContentHash: String
+  "The version that the device has; null when it has none of the entry's."
+  currentVersion: String
+  "Where to fetch the current version with a plain GET for the next 5 minutes; null without an update."
+  downloadUrl: String
+  "True when the version that the device has was revoked; null when it was not."
+  revoked: Boolean
+  "Why it was revoked; null when it was not, or nobody said."
+  reason: String
+}
+
+"Which registry entries to list. Everything given must hold."
+input EntryFilter {
+  "Only the entry of exactly this name."
+  name: String
+  "Only entries whose name contains this text, whatever the case; 1 to 200 characters."
+  nameContains: String
+  "Only entries of this type."
+  entryType: EntryType
+  "Only entries that these people see."
+  visibility: Visibility
+}
+
+"What comes with the archive of a new entry."
+input CreateEntryMetadata {
+  "Its name: 1 to 128 letters, digits, dots, underscores and hyphens, beginning with a letter or digit."
+  name: String!
+  "What it is; a skill when omitted."
+  entryType: EntryType
+  "What it is for, up to 4,000 characters."
+  description: String
+  "Its first version: 1 to 128 letters, digits, dots, plus signs, underscores and hyphens, beginning with a letter or digit."
+  version: String!
+  "What is new in it, up to 10,000 characters."
+  changeSummary: String
+  "The files as ` + "`" + `[{path, hash, size}]` + "`" + `. In that form it must agree with the archive; any other is ignored."
+  fileManifest: JSON
+  "SHA-256 of the archive in hex, which must be right, or any other tag of up to 200 characters, which is kept."
+  contentHash: String
+  "Who sees it; only the organization when omitted."
+  visibility: Visibility
+  "The repository it is sourced from, ` + "`" + `owner/repo` + "`" + `."
+  sourceRepo: String
+}
+
+"What comes with the archive of a new version."
+input PushVersionMetadata {
+  "Refused unless it is the entry's name."
+  name: String
+  "Refused unless it is the entry's type."
+  entryType: EntryType
+  "A new description of the entry, up to 4,000 characters; it stays when omitted."
+  description: String
+  "The version: 1 to 128 letters, digits, dots, plus signs, underscores and hyphens, beginning with a letter or digit."
+  version: String!
+  "What is new in it, up to 10,000 characters."
+  changeSummary: String
+  "The files as ` + "`" + `[{path, hash, size}]` + "`" + `. In that form it must agree with the archive; any other is ignored."
+  fileManifest: JSON
+  "SHA-256 of the archive in hex, which must be right, or any other tag of up to 200 characters, which is kept."
+  contentHash: String
+}
+
+"What becomes of createEntry."
+type CreateEntryPayload {
+  "The entry."
+  entry: RegistryEntry!
+  "Its first version."
+  version: RegistryVersion!
+  "False when the very same was there already."
+  created: Boolean!
+}
+
+"What becomes of pushVersion."
+type PushVersionPayload {
+  "The entry."
+  entry: RegistryEntry!
+  "The version."
+  version: RegistryVersion!
+  "False when the very same was there already."
+  created: Boolean!
+}
+
+"A change of an entry: what is omitted stays as it is."
+input UpdateEntryInput {
+  "What it is for, up to 4,000 characters."
+  description: String
+  "Who sees it."
+  visibility: Visibility
+  "The repository it is sourced from, ` + "`" + `owner/repo` + "`" + `; null: none."
+  sourceRepo: String
+}
+
+"What becomes of updateEntry."
+type UpdateEntryPayload {
+  "The entry as it is now."
+  entry: RegistryEntry!
+}
+
+"Where to roll back to."
+input RollbackEntryInput {
+  "The version to go to; when omitted, the one that was current before, leaving out what was rolled back or revoked."
+  targetVersion: String
+  "Why, up to 2,000 characters."
+  reason: String
+}
+
+"What becomes of rollbackEntry."
+type RollbackEntryPayload {
+  "The entry as it is now."
+  entry: RegistryEntry!
+  "The version that is current now."
+  version: RegistryVersion!
+  "Why, as given."
+  reason: String
+}
+
+"What becomes of revokeVersion."
+type RevokeVersionPayload {
+  "The version as it is now."
+  version: RegistryVersion!
+  "The entry as it is now."
+  entry: RegistryEntry!
+}
+
+"A device that has an entry now."
+input InstallEntryInput {
+  "The device, as its user names it: 1 to 200 characters."
+  deviceId: String!
+  "Where on the device, up to 1,000 characters."
+  installPath: String
+}
+
+"What becomes of installEntry."
+type InstallEntryPayload {
+  "The installation, with the version that is current now."
+  installation: Installation!
+  "False when the device had been recorded before."
+  created: Boolean!
+}
+
+"What a device has of an entry."
+input SyncInput {
+  "The entry's id; one that the caller does not see is left out of the answer."
+  entryId: ID!
+  "The content hash of what the device has; ` + "`" + `none` + "`" + `: nothing yet."
+  currentVersionHash: String!
+}
+
+"What becomes of syncInstallations."
+type SyncInstallationsPayload {
+  "What to do about each entry, in the order asked for."
+  entries: [SyncEntry!]! @cost(size: 100)
+}
+
+"What becomes of deleteEntry."
+type DeleteEntryPayload {
+  "The id that is gone."
+  deletedId: ID!
+}
+
 "What can be asked. Everything is seen from the organization of the API key."
 type Query {
   "Who is asking, and what they may do."
@@ -4176,6 +6124,65 @@ type Query {
     "In which order; newest first when omitted."
     orderBy: SuiteOrder = CREATED_AT
   ): EvalSuiteConnection!
+  "One registry entry: one of the organization's, or a public or unlisted one; an error with code NOT_FOUND when there is none."
+  entry(
+    "The entry's id."
+    id: ID!
+  ): RegistryEntry
+  "The organization's registry entries."
+  entries(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after; it belongs to one order."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: EntryFilter
+    "In which order; newest first when omitted."
+    orderBy: EntryOrder = CREATED_AT
+  ): RegistryEntryConnection!
+  "The public entries of all organizations: the best matches first or, without a query, the last changed first."
+  publicEntries(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Words to look for in names and descriptions; small mistakes are forgiven. Up to 200 characters."
+    query: String
+  ): RegistryEntryConnection!
+  """
+  Where a version can be downloaded with a plain GET for the next 5 minutes; an error with code NOT_FOUND when there is no such
+  version, and CONFLICT when it was revoked.
+  """
+  downloadUrl(
+    "The entry's id."
+    id: ID!
+    "The version, exactly as it was pushed."
+    version: String!
+  ): String
+  "What the caller has installed, newest first."
+  installed(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): InstallationConnection!
+  "What to do about the caller's recorded installations: one line for each version of each entry that a device has."
+  syncCheck(
+    "Only this device; every device when omitted."
+    deviceId: String
+  ): [SyncEntry!]! @cost(size: 100)
 }
 
 "A new eval suite."
@@ -4426,6 +6433,75 @@ type Mutation {
     "The member's id."
     userId: ID!
   ): RemoveMemberPayload @auth(can: KEYS_MANAGE)
+  """
+  Publishes a new entry with its first version, through ` + "`" + `POST /api/v1/registry` + "`" + `. The very same again changes nothing; another
+  archive or version under the same name fails with code CONFLICT.
+  """
+  createEntry(
+    "What it is."
+    metadata: CreateEntryMetadata!
+    "Who sees it, in place of the metadata's."
+    visibility: Visibility
+    "The repository it is sourced from, in place of the metadata's."
+    sourceRepo: String
+    "The folder as tar.gz, with its files at the root: up to 50 MiB packed, 200 MiB unpacked, 10,000 entries."
+    archive: Upload!
+  ): CreateEntryPayload @auth(plan: PRO, can: REGISTRY_PUSH)
+  """
+  Publishes a version, through ` + "`" + `POST /api/v1/registry/{id}/versions` + "`" + `. It becomes current, unless it is a prerelease and there is a
+  release. The very same again changes nothing; another archive under the same version fails with code CONFLICT.
+  """
+  pushVersion(
+    "The entry's id."
+    id: ID!
+    "What it is."
+    metadata: PushVersionMetadata!
+    "The folder as tar.gz, with its files at the root: up to 50 MiB packed, 200 MiB unpacked, 10,000 entries."
+    archive: Upload!
+  ): PushVersionPayload @auth(plan: PRO, writer: true)
+  "Changes what an entry says of itself, and who sees it."
+  updateEntry(
+    "The entry's id."
+    id: ID!
+    "What to change."
+    input: UpdateEntryInput!
+  ): UpdateEntryPayload @auth(can: REGISTRY_PUSH)
+  "Makes an older version current. To the version that is current already it does nothing."
+  rollbackEntry(
+    "The entry's id."
+    id: ID!
+    "Where to."
+    input: RollbackEntryInput!
+  ): RollbackEntryPayload @auth(plan: PRO, can: REGISTRY_ROLLBACK)
+  """
+  Revokes a version for good: it cannot be downloaded, is never current again, and every device that has it is told when it
+  syncs. Where it was current, the entry falls back as a rollback does. Twice is as good as once.
+  """
+  revokeVersion(
+    "The version's id."
+    id: ID!
+    "Why, up to 2,000 characters: devices are told."
+    reason: String
+  ): RevokeVersionPayload @auth(can: REGISTRY_ROLLBACK)
+  "Records that a device has the entry's current version. The same device again updates the record."
+  installEntry(
+    "The entry's id: one of the organization's, or a public or unlisted one."
+    id: ID!
+    "The device."
+    input: InstallEntryInput!
+  ): InstallEntryPayload @auth(plan: PRO, can: REGISTRY_INSTALL)
+  "Says what a device should fetch and, where the device is recorded, remembers what it has. Every key may."
+  syncInstallations(
+    "What the device has; up to 1,000 entries."
+    installations: [SyncInput!]!
+    "The device, to bring its records up to date; nothing is recorded when omitted."
+    deviceId: String
+  ): SyncInstallationsPayload @auth
+  "Deletes an entry with its versions and installations, for good."
+  deleteEntry(
+    "The entry's id."
+    id: ID!
+  ): DeleteEntryPayload @auth(can: REGISTRY_DELETE)
 }
 `, BuiltIn: false},
 }
@@ -4599,6 +6675,18 @@ func (ec *executionContext) childFields_CreateApiKeyPayload(ctx context.Context,
 	return nil, fmt.Errorf("no field named %q was found under type CreateApiKeyPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_CreateEntryPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "entry":
+		return ec.fieldContext_CreateEntryPayload_entry(ctx, field)
+	case "version":
+		return ec.fieldContext_CreateEntryPayload_version(ctx, field)
+	case "created":
+		return ec.fieldContext_CreateEntryPayload_created(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateEntryPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_CreateSuitePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "suite":
@@ -4635,6 +6723,14 @@ func (ec *executionContext) childFields_DeleteAlertPayload(ctx context.Context, 
 		return ec.fieldContext_DeleteAlertPayload_deletedId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DeleteAlertPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteEntryPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedId":
+		return ec.fieldContext_DeleteEntryPayload_deletedId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteEntryPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_DeleteSuitePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -4787,6 +6883,62 @@ func (ec *executionContext) childFields_EventEdge(ctx context.Context, field gra
 	return nil, fmt.Errorf("no field named %q was found under type EventEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_FileChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "path":
+		return ec.fieldContext_FileChange_path(ctx, field)
+	case "kind":
+		return ec.fieldContext_FileChange_kind(ctx, field)
+	case "oldSize":
+		return ec.fieldContext_FileChange_oldSize(ctx, field)
+	case "newSize":
+		return ec.fieldContext_FileChange_newSize(ctx, field)
+	case "unified":
+		return ec.fieldContext_FileChange_unified(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FileChange", field.Name)
+}
+
+func (ec *executionContext) childFields_FileChanges(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "added":
+		return ec.fieldContext_FileChanges_added(ctx, field)
+	case "removed":
+		return ec.fieldContext_FileChanges_removed(ctx, field)
+	case "changed":
+		return ec.fieldContext_FileChanges_changed(ctx, field)
+	case "files":
+		return ec.fieldContext_FileChanges_files(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FileChanges", field.Name)
+}
+
+func (ec *executionContext) childFields_FileContent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "path":
+		return ec.fieldContext_FileContent_path(ctx, field)
+	case "size":
+		return ec.fieldContext_FileContent_size(ctx, field)
+	case "sha256":
+		return ec.fieldContext_FileContent_sha256(ctx, field)
+	case "text":
+		return ec.fieldContext_FileContent_text(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FileContent", field.Name)
+}
+
+func (ec *executionContext) childFields_FileInfo(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "path":
+		return ec.fieldContext_FileInfo_path(ctx, field)
+	case "size":
+		return ec.fieldContext_FileInfo_size(ctx, field)
+	case "sha256":
+		return ec.fieldContext_FileInfo_sha256(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FileInfo", field.Name)
+}
+
 func (ec *executionContext) childFields_Incident(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -4827,6 +6979,66 @@ func (ec *executionContext) childFields_IncidentEdge(ctx context.Context, field 
 		return ec.fieldContext_IncidentEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type IncidentEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_InstallEntryPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "installation":
+		return ec.fieldContext_InstallEntryPayload_installation(ctx, field)
+	case "created":
+		return ec.fieldContext_InstallEntryPayload_created(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InstallEntryPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_Installation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Installation_id(ctx, field)
+	case "entry":
+		return ec.fieldContext_Installation_entry(ctx, field)
+	case "user":
+		return ec.fieldContext_Installation_user(ctx, field)
+	case "deviceId":
+		return ec.fieldContext_Installation_deviceId(ctx, field)
+	case "installPath":
+		return ec.fieldContext_Installation_installPath(ctx, field)
+	case "version":
+		return ec.fieldContext_Installation_version(ctx, field)
+	case "contentHash":
+		return ec.fieldContext_Installation_contentHash(ctx, field)
+	case "syncStatus":
+		return ec.fieldContext_Installation_syncStatus(ctx, field)
+	case "installedAt":
+		return ec.fieldContext_Installation_installedAt(ctx, field)
+	case "lastSyncedAt":
+		return ec.fieldContext_Installation_lastSyncedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Installation", field.Name)
+}
+
+func (ec *executionContext) childFields_InstallationConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_InstallationConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_InstallationConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_InstallationConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_InstallationConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InstallationConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_InstallationEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_InstallationEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_InstallationEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InstallationEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_Notification(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -4963,6 +7175,18 @@ func (ec *executionContext) childFields_PushTelemetryPayload(ctx context.Context
 	return nil, fmt.Errorf("no field named %q was found under type PushTelemetryPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_PushVersionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "entry":
+		return ec.fieldContext_PushVersionPayload_entry(ctx, field)
+	case "version":
+		return ec.fieldContext_PushVersionPayload_version(ctx, field)
+	case "created":
+		return ec.fieldContext_PushVersionPayload_created(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PushVersionPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_Rate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "value":
@@ -4975,6 +7199,210 @@ func (ec *executionContext) childFields_Rate(ctx context.Context, field graphql.
 		return ec.fieldContext_Rate_high(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Rate", field.Name)
+}
+
+func (ec *executionContext) childFields_RegistryEntry(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_RegistryEntry_id(ctx, field)
+	case "name":
+		return ec.fieldContext_RegistryEntry_name(ctx, field)
+	case "entryType":
+		return ec.fieldContext_RegistryEntry_entryType(ctx, field)
+	case "description":
+		return ec.fieldContext_RegistryEntry_description(ctx, field)
+	case "visibility":
+		return ec.fieldContext_RegistryEntry_visibility(ctx, field)
+	case "sourceRepo":
+		return ec.fieldContext_RegistryEntry_sourceRepo(ctx, field)
+	case "organizationName":
+		return ec.fieldContext_RegistryEntry_organizationName(ctx, field)
+	case "isOwn":
+		return ec.fieldContext_RegistryEntry_isOwn(ctx, field)
+	case "currentVersion":
+		return ec.fieldContext_RegistryEntry_currentVersion(ctx, field)
+	case "versions":
+		return ec.fieldContext_RegistryEntry_versions(ctx, field)
+	case "version":
+		return ec.fieldContext_RegistryEntry_version(ctx, field)
+	case "releases":
+		return ec.fieldContext_RegistryEntry_releases(ctx, field)
+	case "installations":
+		return ec.fieldContext_RegistryEntry_installations(ctx, field)
+	case "installationCount":
+		return ec.fieldContext_RegistryEntry_installationCount(ctx, field)
+	case "passRate":
+		return ec.fieldContext_RegistryEntry_passRate(ctx, field)
+	case "evalCount":
+		return ec.fieldContext_RegistryEntry_evalCount(ctx, field)
+	case "skill":
+		return ec.fieldContext_RegistryEntry_skill(ctx, field)
+	case "alerts":
+		return ec.fieldContext_RegistryEntry_alerts(ctx, field)
+	case "createdBy":
+		return ec.fieldContext_RegistryEntry_createdBy(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_RegistryEntry_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_RegistryEntry_updatedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RegistryEntry", field.Name)
+}
+
+func (ec *executionContext) childFields_RegistryEntryConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_RegistryEntryConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_RegistryEntryConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_RegistryEntryConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_RegistryEntryConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RegistryEntryConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_RegistryEntryEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_RegistryEntryEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_RegistryEntryEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RegistryEntryEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_RegistryVersion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_RegistryVersion_id(ctx, field)
+	case "entry":
+		return ec.fieldContext_RegistryVersion_entry(ctx, field)
+	case "version":
+		return ec.fieldContext_RegistryVersion_version(ctx, field)
+	case "contentHash":
+		return ec.fieldContext_RegistryVersion_contentHash(ctx, field)
+	case "clientTag":
+		return ec.fieldContext_RegistryVersion_clientTag(ctx, field)
+	case "size":
+		return ec.fieldContext_RegistryVersion_size(ctx, field)
+	case "fileCount":
+		return ec.fieldContext_RegistryVersion_fileCount(ctx, field)
+	case "prerelease":
+		return ec.fieldContext_RegistryVersion_prerelease(ctx, field)
+	case "isCurrent":
+		return ec.fieldContext_RegistryVersion_isCurrent(ctx, field)
+	case "rolledBack":
+		return ec.fieldContext_RegistryVersion_rolledBack(ctx, field)
+	case "revokedAt":
+		return ec.fieldContext_RegistryVersion_revokedAt(ctx, field)
+	case "revokeReason":
+		return ec.fieldContext_RegistryVersion_revokeReason(ctx, field)
+	case "changeSummary":
+		return ec.fieldContext_RegistryVersion_changeSummary(ctx, field)
+	case "fileManifest":
+		return ec.fieldContext_RegistryVersion_fileManifest(ctx, field)
+	case "files":
+		return ec.fieldContext_RegistryVersion_files(ctx, field)
+	case "file":
+		return ec.fieldContext_RegistryVersion_file(ctx, field)
+	case "diff":
+		return ec.fieldContext_RegistryVersion_diff(ctx, field)
+	case "source":
+		return ec.fieldContext_RegistryVersion_source(ctx, field)
+	case "sourceRef":
+		return ec.fieldContext_RegistryVersion_sourceRef(ctx, field)
+	case "sourceRepo":
+		return ec.fieldContext_RegistryVersion_sourceRepo(ctx, field)
+	case "passRate":
+		return ec.fieldContext_RegistryVersion_passRate(ctx, field)
+	case "sessions":
+		return ec.fieldContext_RegistryVersion_sessions(ctx, field)
+	case "quality":
+		return ec.fieldContext_RegistryVersion_quality(ctx, field)
+	case "baseline":
+		return ec.fieldContext_RegistryVersion_baseline(ctx, field)
+	case "installationCount":
+		return ec.fieldContext_RegistryVersion_installationCount(ctx, field)
+	case "downloadUrl":
+		return ec.fieldContext_RegistryVersion_downloadUrl(ctx, field)
+	case "warnings":
+		return ec.fieldContext_RegistryVersion_warnings(ctx, field)
+	case "pushedBy":
+		return ec.fieldContext_RegistryVersion_pushedBy(ctx, field)
+	case "pushedAt":
+		return ec.fieldContext_RegistryVersion_pushedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RegistryVersion", field.Name)
+}
+
+func (ec *executionContext) childFields_RegistryVersionConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_RegistryVersionConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_RegistryVersionConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_RegistryVersionConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_RegistryVersionConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RegistryVersionConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_RegistryVersionEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_RegistryVersionEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_RegistryVersionEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RegistryVersionEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_Release(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Release_id(ctx, field)
+	case "kind":
+		return ec.fieldContext_Release_kind(ctx, field)
+	case "from":
+		return ec.fieldContext_Release_from(ctx, field)
+	case "to":
+		return ec.fieldContext_Release_to(ctx, field)
+	case "reason":
+		return ec.fieldContext_Release_reason(ctx, field)
+	case "createdBy":
+		return ec.fieldContext_Release_createdBy(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Release_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Release", field.Name)
+}
+
+func (ec *executionContext) childFields_ReleaseConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ReleaseConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ReleaseConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ReleaseConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_ReleaseConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ReleaseConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ReleaseEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ReleaseEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ReleaseEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ReleaseEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_RemoveMemberPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -4991,6 +7419,28 @@ func (ec *executionContext) childFields_RevokeApiKeyPayload(ctx context.Context,
 		return ec.fieldContext_RevokeApiKeyPayload_apiKey(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RevokeApiKeyPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RevokeVersionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "version":
+		return ec.fieldContext_RevokeVersionPayload_version(ctx, field)
+	case "entry":
+		return ec.fieldContext_RevokeVersionPayload_entry(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RevokeVersionPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RollbackEntryPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "entry":
+		return ec.fieldContext_RollbackEntryPayload_entry(ctx, field)
+	case "version":
+		return ec.fieldContext_RollbackEntryPayload_version(ctx, field)
+	case "reason":
+		return ec.fieldContext_RollbackEntryPayload_reason(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RollbackEntryPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Skill(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5031,6 +7481,8 @@ func (ec *executionContext) childFields_Skill(ctx context.Context, field graphql
 		return ec.fieldContext_Skill_alerts(ctx, field)
 	case "incidents":
 		return ec.fieldContext_Skill_incidents(ctx, field)
+	case "registryEntry":
+		return ec.fieldContext_Skill_registryEntry(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Skill_createdAt(ctx, field)
 	}
@@ -5157,6 +7609,38 @@ func (ec *executionContext) childFields_SuiteRevisionEdge(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type SuiteRevisionEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_SyncEntry(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "entryId":
+		return ec.fieldContext_SyncEntry_entryId(ctx, field)
+	case "name":
+		return ec.fieldContext_SyncEntry_name(ctx, field)
+	case "hasUpdate":
+		return ec.fieldContext_SyncEntry_hasUpdate(ctx, field)
+	case "latestVersion":
+		return ec.fieldContext_SyncEntry_latestVersion(ctx, field)
+	case "latestContentHash":
+		return ec.fieldContext_SyncEntry_latestContentHash(ctx, field)
+	case "currentVersion":
+		return ec.fieldContext_SyncEntry_currentVersion(ctx, field)
+	case "downloadUrl":
+		return ec.fieldContext_SyncEntry_downloadUrl(ctx, field)
+	case "revoked":
+		return ec.fieldContext_SyncEntry_revoked(ctx, field)
+	case "reason":
+		return ec.fieldContext_SyncEntry_reason(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SyncEntry", field.Name)
+}
+
+func (ec *executionContext) childFields_SyncInstallationsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "entries":
+		return ec.fieldContext_SyncInstallationsPayload_entries(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SyncInstallationsPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_TestAlertPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "delivered":
@@ -5183,6 +7667,14 @@ func (ec *executionContext) childFields_UpdateApiKeyPayload(ctx context.Context,
 		return ec.fieldContext_UpdateApiKeyPayload_apiKey(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UpdateApiKeyPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UpdateEntryPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "entry":
+		return ec.fieldContext_UpdateEntryPayload_entry(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateEntryPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_UpdateSuitePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5229,6 +7721,22 @@ func (ec *executionContext) childFields_UserEdge(ctx context.Context, field grap
 		return ec.fieldContext_UserEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UserEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_VersionQuality(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "sessions":
+		return ec.fieldContext_VersionQuality_sessions(ctx, field)
+	case "gradedSessions":
+		return ec.fieldContext_VersionQuality_gradedSessions(ctx, field)
+	case "passRate":
+		return ec.fieldContext_VersionQuality_passRate(ctx, field)
+	case "triggerRate":
+		return ec.fieldContext_VersionQuality_triggerRate(ctx, field)
+	case "avgConfidence":
+		return ec.fieldContext_VersionQuality_avgConfidence(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type VersionQuality", field.Name)
 }
 
 func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5557,6 +8065,44 @@ func (ec *executionContext) field_Mutation_createApiKey_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_createEntry_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "metadata",
+		func(ctx context.Context, v any) (models.CreateEntryMetadata, error) {
+			return ec.unmarshalNCreateEntryMetadata2skillgraphᚋmodelsᚐCreateEntryMetadata(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["metadata"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "visibility",
+		func(ctx context.Context, v any) (*models.Visibility, error) {
+			return ec.unmarshalOVisibility2ᚖskillgraphᚋmodelsᚐVisibility(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["visibility"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "sourceRepo",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["sourceRepo"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "archive",
+		func(ctx context.Context, v any) (graphql.Upload, error) {
+			return ec.unmarshalNUpload2githubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚐUpload(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["archive"] = arg3
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_createSuite_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -5572,6 +8118,20 @@ func (ec *executionContext) field_Mutation_createSuite_args(ctx context.Context,
 }
 
 func (ec *executionContext) field_Mutation_deleteAlert_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteEntry_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
@@ -5627,6 +8187,28 @@ func (ec *executionContext) field_Mutation_eraseUser_args(ctx context.Context, r
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_installEntry_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.InstallEntryInput, error) {
+			return ec.unmarshalNInstallEntryInput2skillgraphᚋmodelsᚐInstallEntryInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_pushTelemetry_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -5638,6 +8220,36 @@ func (ec *executionContext) field_Mutation_pushTelemetry_args(ctx context.Contex
 		return nil, err
 	}
 	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_pushVersion_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "metadata",
+		func(ctx context.Context, v any) (models.PushVersionMetadata, error) {
+			return ec.unmarshalNPushVersionMetadata2skillgraphᚋmodelsᚐPushVersionMetadata(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["metadata"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "archive",
+		func(ctx context.Context, v any) (graphql.Upload, error) {
+			return ec.unmarshalNUpload2githubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚐUpload(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["archive"] = arg2
 	return args, nil
 }
 
@@ -5680,6 +8292,72 @@ func (ec *executionContext) field_Mutation_revokeApiKey_args(ctx context.Context
 		return nil, err
 	}
 	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_revokeVersion_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "reason",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["reason"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_rollbackEntry_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.RollbackEntryInput, error) {
+			return ec.unmarshalNRollbackEntryInput2skillgraphᚋmodelsᚐRollbackEntryInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_syncInstallations_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "installations",
+		func(ctx context.Context, v any) ([]*models.SyncInput, error) {
+			return ec.unmarshalNSyncInput2ᚕᚖskillgraphᚋmodelsᚐSyncInputᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["installations"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "deviceId",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["deviceId"] = arg1
 	return args, nil
 }
 
@@ -5733,6 +8411,28 @@ func (ec *executionContext) field_Mutation_updateApiKey_args(ctx context.Context
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (models.UpdateAPIKeyInput, error) {
 			return ec.unmarshalNUpdateApiKeyInput2skillgraphᚋmodelsᚐUpdateAPIKeyInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateEntry_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.UpdateEntryInput, error) {
+			return ec.unmarshalNUpdateEntryInput2skillgraphᚋmodelsᚐUpdateEntryInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -5927,6 +8627,96 @@ func (ec *executionContext) field_Query_alerts_args(ctx context.Context, rawArgs
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_downloadUrl_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "version",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["version"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_entries_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.EntryFilter, error) {
+			return ec.unmarshalOEntryFilter2ᚖskillgraphᚋmodelsᚐEntryFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) (*models.EntryOrder, error) {
+			return ec.unmarshalOEntryOrder2ᚖskillgraphᚋmodelsᚐEntryOrder(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg5
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_entry_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_events_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -5973,6 +8763,44 @@ func (ec *executionContext) field_Query_events_args(ctx context.Context, rawArgs
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_installed_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_node_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -5998,6 +8826,52 @@ func (ec *executionContext) field_Query_nodes_args(ctx context.Context, rawArgs 
 		return nil, err
 	}
 	args["ids"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_publicEntries_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "query",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["query"] = arg4
 	return args, nil
 }
 
@@ -6150,6 +9024,222 @@ func (ec *executionContext) field_Query_suites_args(ctx context.Context, rawArgs
 		return nil, err
 	}
 	args["orderBy"] = arg5
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_syncCheck_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "deviceId",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["deviceId"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_RegistryEntry_alerts_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_RegistryEntry_installations_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_RegistryEntry_releases_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_RegistryEntry_version_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "version",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["version"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_RegistryEntry_versions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) (*models.VersionOrder, error) {
+			return ec.unmarshalOVersionOrder2ᚖskillgraphᚋmodelsᚐVersionOrder(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_RegistryVersion_diff_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "from",
+		func(ctx context.Context, v any) (*ids.ID, error) {
+			return ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["from"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_RegistryVersion_file_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "path",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["path"] = arg0
 	return args, nil
 }
 
@@ -7730,6 +10820,93 @@ func (ec *executionContext) fieldContext_CreateApiKeyPayload_key(_ context.Conte
 	return graphql.NewScalarFieldContext("CreateApiKeyPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _CreateEntryPayload_entry(ctx context.Context, field graphql.CollectedField, obj *models.CreateEntryPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreateEntryPayload_entry(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Entry, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryEntry) graphql.Marshaler {
+			return ec.marshalNRegistryEntry2ᚖskillgraphᚋmodelsᚐRegistryEntry(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CreateEntryPayload_entry(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CreateEntryPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryEntry(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CreateEntryPayload_version(ctx context.Context, field graphql.CollectedField, obj *models.CreateEntryPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreateEntryPayload_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Version, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryVersion) graphql.Marshaler {
+			return ec.marshalNRegistryVersion2ᚖskillgraphᚋmodelsᚐRegistryVersion(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CreateEntryPayload_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CreateEntryPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryVersion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CreateEntryPayload_created(ctx context.Context, field graphql.CollectedField, obj *models.CreateEntryPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreateEntryPayload_created(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Created, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CreateEntryPayload_created(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CreateEntryPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
 func (ec *executionContext) _CreateSuitePayload_suite(ctx context.Context, field graphql.CollectedField, obj *models.CreateSuitePayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -7967,6 +11144,29 @@ func (ec *executionContext) _DeleteAlertPayload_deletedId(ctx context.Context, f
 }
 func (ec *executionContext) fieldContext_DeleteAlertPayload_deletedId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("DeleteAlertPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DeleteEntryPayload_deletedId(ctx context.Context, field graphql.CollectedField, obj *models.DeleteEntryPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteEntryPayload_deletedId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeletedID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteEntryPayload_deletedId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteEntryPayload", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
 func (ec *executionContext) _DeleteSuitePayload_deletedId(ctx context.Context, field graphql.CollectedField, obj *models.DeleteSuitePayload) (ret graphql.Marshaler) {
@@ -9330,6 +12530,383 @@ func (ec *executionContext) fieldContext_ExactMatchCase_trim(_ context.Context, 
 	return graphql.NewScalarFieldContext("ExactMatchCase", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
+func (ec *executionContext) _FileChange_path(ctx context.Context, field graphql.CollectedField, obj *models.FileChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FileChange_path(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Path, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FileChange_path(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FileChange", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _FileChange_kind(ctx context.Context, field graphql.CollectedField, obj *models.FileChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FileChange_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.FileChangeKind) graphql.Marshaler {
+			return ec.marshalNFileChangeKind2skillgraphᚋmodelsᚐFileChangeKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FileChange_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FileChange", field, false, false, errors.New("field of type FileChangeKind does not have child fields"))
+}
+
+func (ec *executionContext) _FileChange_oldSize(ctx context.Context, field graphql.CollectedField, obj *models.FileChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FileChange_oldSize(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OldSize, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_FileChange_oldSize(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FileChange", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _FileChange_newSize(ctx context.Context, field graphql.CollectedField, obj *models.FileChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FileChange_newSize(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.NewSize, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_FileChange_newSize(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FileChange", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _FileChange_unified(ctx context.Context, field graphql.CollectedField, obj *models.FileChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FileChange_unified(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Unified, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_FileChange_unified(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FileChange", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _FileChanges_added(ctx context.Context, field graphql.CollectedField, obj *models.FileChanges) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FileChanges_added(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Added, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FileChanges_added(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FileChanges", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _FileChanges_removed(ctx context.Context, field graphql.CollectedField, obj *models.FileChanges) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FileChanges_removed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Removed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FileChanges_removed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FileChanges", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _FileChanges_changed(ctx context.Context, field graphql.CollectedField, obj *models.FileChanges) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FileChanges_changed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Changed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FileChanges_changed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FileChanges", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _FileChanges_files(ctx context.Context, field graphql.CollectedField, obj *models.FileChanges) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FileChanges_files(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Files, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.FileChange) graphql.Marshaler {
+			return ec.marshalNFileChange2ᚕᚖskillgraphᚋmodelsᚐFileChangeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FileChanges_files(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "FileChanges",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FileChange(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _FileContent_path(ctx context.Context, field graphql.CollectedField, obj *models.FileContent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FileContent_path(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Path, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FileContent_path(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FileContent", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _FileContent_size(ctx context.Context, field graphql.CollectedField, obj *models.FileContent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FileContent_size(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Size, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FileContent_size(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FileContent", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _FileContent_sha256(ctx context.Context, field graphql.CollectedField, obj *models.FileContent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FileContent_sha256(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Sha256, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FileContent_sha256(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FileContent", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _FileContent_text(ctx context.Context, field graphql.CollectedField, obj *models.FileContent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FileContent_text(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Text, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_FileContent_text(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FileContent", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _FileInfo_path(ctx context.Context, field graphql.CollectedField, obj *models.FileInfo) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FileInfo_path(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Path, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FileInfo_path(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FileInfo", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _FileInfo_size(ctx context.Context, field graphql.CollectedField, obj *models.FileInfo) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FileInfo_size(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Size, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FileInfo_size(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FileInfo", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _FileInfo_sha256(ctx context.Context, field graphql.CollectedField, obj *models.FileInfo) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FileInfo_sha256(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SHA256, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FileInfo_sha256(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FileInfo", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _Incident_id(ctx context.Context, field graphql.CollectedField, obj *models.Incident) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -9655,6 +13232,492 @@ func (ec *executionContext) fieldContext_IncidentEdge_node(_ context.Context, fi
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Incident(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _InstallEntryPayload_installation(ctx context.Context, field graphql.CollectedField, obj *models.InstallEntryPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstallEntryPayload_installation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Installation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Installation) graphql.Marshaler {
+			return ec.marshalNInstallation2ᚖskillgraphᚋmodelsᚐInstallation(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InstallEntryPayload_installation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InstallEntryPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Installation(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _InstallEntryPayload_created(ctx context.Context, field graphql.CollectedField, obj *models.InstallEntryPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstallEntryPayload_created(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Created, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InstallEntryPayload_created(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InstallEntryPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _Installation_id(ctx context.Context, field graphql.CollectedField, obj *models.Installation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Installation_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Installation_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Installation", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Installation_entry(ctx context.Context, field graphql.CollectedField, obj *models.Installation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Installation_entry(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Installation().Entry(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryEntry) graphql.Marshaler {
+			return ec.marshalNRegistryEntry2ᚖskillgraphᚋmodelsᚐRegistryEntry(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Installation_entry(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Installation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryEntry(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Installation_user(ctx context.Context, field graphql.CollectedField, obj *models.Installation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Installation_user(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Installation().User(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.User) graphql.Marshaler {
+			return ec.marshalNUser2ᚖskillgraphᚋmodelsᚐUser(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Installation_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Installation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Installation_deviceId(ctx context.Context, field graphql.CollectedField, obj *models.Installation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Installation_deviceId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeviceID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Installation_deviceId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Installation", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Installation_installPath(ctx context.Context, field graphql.CollectedField, obj *models.Installation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Installation_installPath(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.InstallPath, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Installation_installPath(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Installation", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Installation_version(ctx context.Context, field graphql.CollectedField, obj *models.Installation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Installation_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Installation().Version(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryVersion) graphql.Marshaler {
+			return ec.marshalORegistryVersion2ᚖskillgraphᚋmodelsᚐRegistryVersion(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Installation_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Installation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryVersion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Installation_contentHash(ctx context.Context, field graphql.CollectedField, obj *models.Installation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Installation_contentHash(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ContentHash, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Installation_contentHash(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Installation", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Installation_syncStatus(ctx context.Context, field graphql.CollectedField, obj *models.Installation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Installation_syncStatus(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SyncStatus, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.SyncStatus) graphql.Marshaler {
+			return ec.marshalNSyncStatus2skillgraphᚋmodelsᚐSyncStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Installation_syncStatus(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Installation", field, false, false, errors.New("field of type SyncStatus does not have child fields"))
+}
+
+func (ec *executionContext) _Installation_installedAt(ctx context.Context, field graphql.CollectedField, obj *models.Installation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Installation_installedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.InstalledAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Installation_installedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Installation", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Installation_lastSyncedAt(ctx context.Context, field graphql.CollectedField, obj *models.Installation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Installation_lastSyncedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastSyncedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Installation_lastSyncedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Installation", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _InstallationConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Installation]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstallationConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.Installation]) graphql.Marshaler {
+			return ec.marshalNInstallationEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InstallationConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InstallationConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InstallationEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _InstallationConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Installation]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstallationConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Installation) graphql.Marshaler {
+			return ec.marshalNInstallation2ᚕᚖskillgraphᚋmodelsᚐInstallationᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InstallationConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InstallationConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Installation(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _InstallationConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Installation]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstallationConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InstallationConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InstallationConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _InstallationConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Installation]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstallationConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InstallationConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InstallationConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _InstallationEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Installation]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstallationEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InstallationEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InstallationEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InstallationEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Installation]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstallationEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Installation) graphql.Marshaler {
+			return ec.marshalNInstallation2ᚖskillgraphᚋmodelsᚐInstallation(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InstallationEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InstallationEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Installation(ctx, field)
 		},
 	}
 	return fc, nil
@@ -10699,6 +14762,358 @@ func (ec *executionContext) fieldContext_Mutation_removeMember(ctx context.Conte
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_removeMember_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createEntry(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createEntry(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateEntry(ctx, fc.Args["metadata"].(models.CreateEntryMetadata), fc.Args["visibility"].(*models.Visibility), fc.Args["sourceRepo"].(*string), fc.Args["archive"].(graphql.Upload))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.CreateEntryPayload) graphql.Marshaler {
+			return ec.marshalOCreateEntryPayload2ᚖskillgraphᚋmodelsᚐCreateEntryPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createEntry(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreateEntryPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createEntry_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_pushVersion(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_pushVersion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().PushVersion(ctx, fc.Args["id"].(ids.ID), fc.Args["metadata"].(models.PushVersionMetadata), fc.Args["archive"].(graphql.Upload))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PushVersionPayload) graphql.Marshaler {
+			return ec.marshalOPushVersionPayload2ᚖskillgraphᚋmodelsᚐPushVersionPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_pushVersion(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PushVersionPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_pushVersion_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateEntry(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateEntry(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateEntry(ctx, fc.Args["id"].(ids.ID), fc.Args["input"].(models.UpdateEntryInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.UpdateEntryPayload) graphql.Marshaler {
+			return ec.marshalOUpdateEntryPayload2ᚖskillgraphᚋmodelsᚐUpdateEntryPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateEntry(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UpdateEntryPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateEntry_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_rollbackEntry(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_rollbackEntry(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RollbackEntry(ctx, fc.Args["id"].(ids.ID), fc.Args["input"].(models.RollbackEntryInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RollbackEntryPayload) graphql.Marshaler {
+			return ec.marshalORollbackEntryPayload2ᚖskillgraphᚋmodelsᚐRollbackEntryPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_rollbackEntry(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RollbackEntryPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_rollbackEntry_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_revokeVersion(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_revokeVersion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RevokeVersion(ctx, fc.Args["id"].(ids.ID), fc.Args["reason"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RevokeVersionPayload) graphql.Marshaler {
+			return ec.marshalORevokeVersionPayload2ᚖskillgraphᚋmodelsᚐRevokeVersionPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_revokeVersion(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RevokeVersionPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_revokeVersion_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_installEntry(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_installEntry(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().InstallEntry(ctx, fc.Args["id"].(ids.ID), fc.Args["input"].(models.InstallEntryInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.InstallEntryPayload) graphql.Marshaler {
+			return ec.marshalOInstallEntryPayload2ᚖskillgraphᚋmodelsᚐInstallEntryPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_installEntry(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InstallEntryPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_installEntry_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_syncInstallations(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_syncInstallations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SyncInstallations(ctx, fc.Args["installations"].([]*models.SyncInput), fc.Args["deviceId"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SyncInstallationsPayload) graphql.Marshaler {
+			return ec.marshalOSyncInstallationsPayload2ᚖskillgraphᚋmodelsᚐSyncInstallationsPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_syncInstallations(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncInstallationsPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_syncInstallations_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteEntry(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteEntry(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteEntry(ctx, fc.Args["id"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.DeleteEntryPayload) graphql.Marshaler {
+			return ec.marshalODeleteEntryPayload2ᚖskillgraphᚋmodelsᚐDeleteEntryPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteEntry(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteEntryPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteEntry_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -11799,6 +16214,93 @@ func (ec *executionContext) fieldContext_PushTelemetryPayload_ignored(_ context.
 	return graphql.NewScalarFieldContext("PushTelemetryPayload", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _PushVersionPayload_entry(ctx context.Context, field graphql.CollectedField, obj *models.PushVersionPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushVersionPayload_entry(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Entry, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryEntry) graphql.Marshaler {
+			return ec.marshalNRegistryEntry2ᚖskillgraphᚋmodelsᚐRegistryEntry(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PushVersionPayload_entry(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PushVersionPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryEntry(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PushVersionPayload_version(ctx context.Context, field graphql.CollectedField, obj *models.PushVersionPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushVersionPayload_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Version, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryVersion) graphql.Marshaler {
+			return ec.marshalNRegistryVersion2ᚖskillgraphᚋmodelsᚐRegistryVersion(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PushVersionPayload_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PushVersionPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryVersion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PushVersionPayload_created(ctx context.Context, field graphql.CollectedField, obj *models.PushVersionPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushVersionPayload_created(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Created, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PushVersionPayload_created(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PushVersionPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
 func (ec *executionContext) _Query_viewer(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -12303,6 +16805,270 @@ func (ec *executionContext) fieldContext_Query_suites(ctx context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_entry(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_entry(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Entry(ctx, fc.Args["id"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryEntry) graphql.Marshaler {
+			return ec.marshalORegistryEntry2ᚖskillgraphᚋmodelsᚐRegistryEntry(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_entry(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryEntry(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_entry_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_entries(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_entries(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Entries(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.EntryFilter), fc.Args["orderBy"].(*models.EntryOrder))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.RegistryEntry]) graphql.Marshaler {
+			return ec.marshalNRegistryEntryConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_entries(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryEntryConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_entries_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_publicEntries(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_publicEntries(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().PublicEntries(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["query"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.RegistryEntry]) graphql.Marshaler {
+			return ec.marshalNRegistryEntryConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_publicEntries(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryEntryConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_publicEntries_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_downloadUrl(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_downloadUrl(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().DownloadURL(ctx, fc.Args["id"].(ids.ID), fc.Args["version"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_downloadUrl(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type String does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_downloadUrl_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_installed(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_installed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Installed(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Installation]) graphql.Marshaler {
+			return ec.marshalNInstallationConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_installed(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InstallationConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_installed_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_syncCheck(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_syncCheck(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().SyncCheck(ctx, fc.Args["deviceId"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.SyncEntry) graphql.Marshaler {
+			return ec.marshalNSyncEntry2ᚕᚖskillgraphᚋmodelsᚐSyncEntryᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_syncCheck(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncEntry(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_syncCheck_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query___type(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -12471,6 +17237,2076 @@ func (ec *executionContext) fieldContext_Rate_high(_ context.Context, field grap
 	return graphql.NewScalarFieldContext("Rate", field, false, false, errors.New("field of type Float does not have child fields"))
 }
 
+func (ec *executionContext) _RegistryEntry_id(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntry_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntry_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryEntry", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryEntry_name(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntry_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntry_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryEntry", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryEntry_entryType(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntry_entryType(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.EntryType, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.EntryType) graphql.Marshaler {
+			return ec.marshalNEntryType2skillgraphᚋmodelsᚐEntryType(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntry_entryType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryEntry", field, false, false, errors.New("field of type EntryType does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryEntry_description(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntry_description(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Description, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntry_description(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryEntry", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryEntry_visibility(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntry_visibility(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Visibility, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.Visibility) graphql.Marshaler {
+			return ec.marshalNVisibility2skillgraphᚋmodelsᚐVisibility(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntry_visibility(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryEntry", field, false, false, errors.New("field of type Visibility does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryEntry_sourceRepo(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntry_sourceRepo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SourceRepo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntry_sourceRepo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryEntry", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryEntry_organizationName(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntry_organizationName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RegistryEntry().OrganizationName(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntry_organizationName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryEntry", field, true, true, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryEntry_isOwn(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntry_isOwn(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RegistryEntry().IsOwn(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntry_isOwn(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryEntry", field, true, true, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryEntry_currentVersion(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntry_currentVersion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RegistryEntry().CurrentVersion(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryVersion) graphql.Marshaler {
+			return ec.marshalORegistryVersion2ᚖskillgraphᚋmodelsᚐRegistryVersion(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntry_currentVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryEntry",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryVersion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryEntry_versions(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntry_versions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RegistryEntry().Versions(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["orderBy"].(*models.VersionOrder))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.RegistryVersion]) graphql.Marshaler {
+			return ec.marshalNRegistryVersionConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntry_versions(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryEntry",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryVersionConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RegistryEntry_versions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryEntry_version(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntry_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RegistryEntry().Version(ctx, obj, fc.Args["version"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryVersion) graphql.Marshaler {
+			return ec.marshalORegistryVersion2ᚖskillgraphᚋmodelsᚐRegistryVersion(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntry_version(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryEntry",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryVersion(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RegistryEntry_version_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryEntry_releases(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntry_releases(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RegistryEntry().Releases(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Release]) graphql.Marshaler {
+			return ec.marshalNReleaseConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntry_releases(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryEntry",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ReleaseConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RegistryEntry_releases_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryEntry_installations(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntry_installations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RegistryEntry().Installations(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Installation]) graphql.Marshaler {
+			return ec.marshalNInstallationConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntry_installations(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryEntry",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InstallationConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RegistryEntry_installations_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryEntry_installationCount(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntry_installationCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RegistryEntry().InstallationCount(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntry_installationCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryEntry", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryEntry_passRate(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntry_passRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RegistryEntry().PassRate(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntry_passRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryEntry", field, true, true, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryEntry_evalCount(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntry_evalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RegistryEntry().EvalCount(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntry_evalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryEntry", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryEntry_skill(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntry_skill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RegistryEntry().Skill(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalOSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntry_skill(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryEntry",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryEntry_alerts(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntry_alerts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RegistryEntry().Alerts(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Alert]) graphql.Marshaler {
+			return ec.marshalNAlertConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntry_alerts(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryEntry",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AlertConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RegistryEntry_alerts_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryEntry_createdBy(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntry_createdBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RegistryEntry().CreatedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖskillgraphᚋmodelsᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntry_createdBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryEntry",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryEntry_createdAt(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntry_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntry_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryEntry", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryEntry_updatedAt(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntry_updatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpdatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntry_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryEntry", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryEntryConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RegistryEntry]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntryConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.RegistryEntry]) graphql.Marshaler {
+			return ec.marshalNRegistryEntryEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntryConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryEntryConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryEntryEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryEntryConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RegistryEntry]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntryConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.RegistryEntry) graphql.Marshaler {
+			return ec.marshalNRegistryEntry2ᚕᚖskillgraphᚋmodelsᚐRegistryEntryᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntryConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryEntryConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryEntry(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryEntryConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RegistryEntry]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntryConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntryConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryEntryConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryEntryConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RegistryEntry]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntryConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntryConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryEntryConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryEntryEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.RegistryEntry]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntryEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntryEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryEntryEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryEntryEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.RegistryEntry]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntryEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryEntry) graphql.Marshaler {
+			return ec.marshalNRegistryEntry2ᚖskillgraphᚋmodelsᚐRegistryEntry(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntryEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryEntryEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryEntry(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryVersion_id(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersion", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersion_entry(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_entry(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RegistryVersion().Entry(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryEntry) graphql.Marshaler {
+			return ec.marshalNRegistryEntry2ᚖskillgraphᚋmodelsᚐRegistryEntry(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_entry(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryVersion",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryEntry(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryVersion_version(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Version, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersion", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersion_contentHash(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_contentHash(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ContentHash, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_contentHash(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersion", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersion_clientTag(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_clientTag(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClientTag, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_clientTag(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersion", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersion_size(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_size(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Size, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_size(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersion", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersion_fileCount(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_fileCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FileCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_fileCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersion", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersion_prerelease(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_prerelease(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Prerelease, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_prerelease(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersion", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersion_isCurrent(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_isCurrent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RegistryVersion().IsCurrent(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_isCurrent(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersion", field, true, true, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersion_rolledBack(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_rolledBack(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RolledBack, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_rolledBack(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersion", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersion_revokedAt(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_revokedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RevokedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_revokedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersion", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersion_revokeReason(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_revokeReason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RevokeReason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_revokeReason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersion", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersion_changeSummary(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_changeSummary(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ChangeSummary, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_changeSummary(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersion", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersion_fileManifest(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_fileManifest(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RegistryVersion().FileManifest(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.JSON) graphql.Marshaler {
+			return ec.marshalNJSON2skillgraphᚋmodelsᚐJSON(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_fileManifest(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersion", field, true, true, errors.New("field of type JSON does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersion_files(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_files(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RegistryVersion().Files(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.FileInfo) graphql.Marshaler {
+			return ec.marshalNFileInfo2ᚕᚖskillgraphᚋmodelsᚐFileInfoᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_files(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryVersion",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FileInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryVersion_file(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_file(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RegistryVersion().File(ctx, obj, fc.Args["path"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.FileContent) graphql.Marshaler {
+			return ec.marshalOFileContent2ᚖskillgraphᚋmodelsᚐFileContent(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_file(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryVersion",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FileContent(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RegistryVersion_file_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryVersion_diff(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_diff(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RegistryVersion().Diff(ctx, obj, fc.Args["from"].(*ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.FileChanges) graphql.Marshaler {
+			return ec.marshalNFileChanges2ᚖskillgraphᚋmodelsᚐFileChanges(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_diff(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryVersion",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FileChanges(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RegistryVersion_diff_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryVersion_source(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_source(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Source, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.VersionSource) graphql.Marshaler {
+			return ec.marshalNVersionSource2skillgraphᚋmodelsᚐVersionSource(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_source(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersion", field, false, false, errors.New("field of type VersionSource does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersion_sourceRef(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_sourceRef(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SourceRef, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_sourceRef(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersion", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersion_sourceRepo(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_sourceRepo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SourceRepo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_sourceRepo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersion", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersion_passRate(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_passRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RegistryVersion().PassRate(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_passRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersion", field, true, true, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersion_sessions(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_sessions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RegistryVersion().Sessions(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_sessions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersion", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersion_quality(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_quality(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RegistryVersion().Quality(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.VersionQuality) graphql.Marshaler {
+			return ec.marshalNVersionQuality2ᚖskillgraphᚋmodelsᚐVersionQuality(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_quality(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryVersion",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_VersionQuality(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryVersion_baseline(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_baseline(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Baseline, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_baseline(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersion", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersion_installationCount(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_installationCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RegistryVersion().InstallationCount(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_installationCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersion", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersion_downloadUrl(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_downloadUrl(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RegistryVersion().DownloadURL(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_downloadUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersion", field, true, true, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersion_warnings(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_warnings(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Warnings(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_warnings(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersion", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersion_pushedBy(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_pushedBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RegistryVersion().PushedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖskillgraphᚋmodelsᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_pushedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryVersion",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryVersion_pushedAt(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_pushedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PushedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_pushedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersion", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersionConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RegistryVersion]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersionConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.RegistryVersion]) graphql.Marshaler {
+			return ec.marshalNRegistryVersionEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersionConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryVersionConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryVersionEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryVersionConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RegistryVersion]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersionConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.RegistryVersion) graphql.Marshaler {
+			return ec.marshalNRegistryVersion2ᚕᚖskillgraphᚋmodelsᚐRegistryVersionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersionConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryVersionConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryVersion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryVersionConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RegistryVersion]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersionConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersionConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryVersionConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryVersionConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RegistryVersion]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersionConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersionConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersionConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersionEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.RegistryVersion]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersionEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersionEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersionEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersionEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.RegistryVersion]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersionEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryVersion) graphql.Marshaler {
+			return ec.marshalNRegistryVersion2ᚖskillgraphᚋmodelsᚐRegistryVersion(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersionEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryVersionEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryVersion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Release_id(ctx context.Context, field graphql.CollectedField, obj *models.Release) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Release_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Release_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Release", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Release_kind(ctx context.Context, field graphql.CollectedField, obj *models.Release) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Release_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.ReleaseKind) graphql.Marshaler {
+			return ec.marshalNReleaseKind2skillgraphᚋmodelsᚐReleaseKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Release_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Release", field, false, false, errors.New("field of type ReleaseKind does not have child fields"))
+}
+
+func (ec *executionContext) _Release_from(ctx context.Context, field graphql.CollectedField, obj *models.Release) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Release_from(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Release().From(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryVersion) graphql.Marshaler {
+			return ec.marshalORegistryVersion2ᚖskillgraphᚋmodelsᚐRegistryVersion(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Release_from(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Release",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryVersion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Release_to(ctx context.Context, field graphql.CollectedField, obj *models.Release) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Release_to(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Release().To(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryVersion) graphql.Marshaler {
+			return ec.marshalORegistryVersion2ᚖskillgraphᚋmodelsᚐRegistryVersion(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Release_to(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Release",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryVersion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Release_reason(ctx context.Context, field graphql.CollectedField, obj *models.Release) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Release_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Release_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Release", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Release_createdBy(ctx context.Context, field graphql.CollectedField, obj *models.Release) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Release_createdBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Release().CreatedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖskillgraphᚋmodelsᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Release_createdBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Release",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Release_createdAt(ctx context.Context, field graphql.CollectedField, obj *models.Release) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Release_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Release_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Release", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _ReleaseConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Release]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReleaseConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.Release]) graphql.Marshaler {
+			return ec.marshalNReleaseEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ReleaseConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ReleaseConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ReleaseEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ReleaseConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Release]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReleaseConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Release) graphql.Marshaler {
+			return ec.marshalNRelease2ᚕᚖskillgraphᚋmodelsᚐReleaseᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ReleaseConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ReleaseConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Release(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ReleaseConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Release]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReleaseConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ReleaseConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ReleaseConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ReleaseConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Release]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReleaseConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ReleaseConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ReleaseConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ReleaseEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Release]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReleaseEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ReleaseEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ReleaseEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ReleaseEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Release]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReleaseEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Release) graphql.Marshaler {
+			return ec.marshalNRelease2ᚖskillgraphᚋmodelsᚐRelease(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ReleaseEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ReleaseEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Release(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _RemoveMemberPayload_user(ctx context.Context, field graphql.CollectedField, obj *models.RemoveMemberPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -12533,6 +19369,157 @@ func (ec *executionContext) fieldContext_RevokeApiKeyPayload_apiKey(_ context.Co
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _RevokeVersionPayload_version(ctx context.Context, field graphql.CollectedField, obj *models.RevokeVersionPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RevokeVersionPayload_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Version, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryVersion) graphql.Marshaler {
+			return ec.marshalNRegistryVersion2ᚖskillgraphᚋmodelsᚐRegistryVersion(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RevokeVersionPayload_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RevokeVersionPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryVersion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RevokeVersionPayload_entry(ctx context.Context, field graphql.CollectedField, obj *models.RevokeVersionPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RevokeVersionPayload_entry(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Entry, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryEntry) graphql.Marshaler {
+			return ec.marshalNRegistryEntry2ᚖskillgraphᚋmodelsᚐRegistryEntry(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RevokeVersionPayload_entry(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RevokeVersionPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryEntry(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RollbackEntryPayload_entry(ctx context.Context, field graphql.CollectedField, obj *models.RollbackEntryPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RollbackEntryPayload_entry(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Entry, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryEntry) graphql.Marshaler {
+			return ec.marshalNRegistryEntry2ᚖskillgraphᚋmodelsᚐRegistryEntry(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RollbackEntryPayload_entry(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RollbackEntryPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryEntry(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RollbackEntryPayload_version(ctx context.Context, field graphql.CollectedField, obj *models.RollbackEntryPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RollbackEntryPayload_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Version, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryVersion) graphql.Marshaler {
+			return ec.marshalNRegistryVersion2ᚖskillgraphᚋmodelsᚐRegistryVersion(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RollbackEntryPayload_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RollbackEntryPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryVersion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RollbackEntryPayload_reason(ctx context.Context, field graphql.CollectedField, obj *models.RollbackEntryPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RollbackEntryPayload_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RollbackEntryPayload_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RollbackEntryPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _Skill_id(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
@@ -13059,6 +20046,38 @@ func (ec *executionContext) fieldContext_Skill_incidents(ctx context.Context, fi
 	if fc.Args, err = ec.field_Skill_incidents_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Skill_registryEntry(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_registryEntry(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Skill().RegistryEntry(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryEntry) graphql.Marshaler {
+			return ec.marshalORegistryEntry2ᚖskillgraphᚋmodelsᚐRegistryEntry(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_registryEntry(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Skill",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryEntry(ctx, field)
+		},
 	}
 	return fc, nil
 }
@@ -14085,6 +21104,245 @@ func (ec *executionContext) fieldContext_SuiteRevisionEdge_node(_ context.Contex
 	return fc, nil
 }
 
+func (ec *executionContext) _SyncEntry_entryId(ctx context.Context, field graphql.CollectedField, obj *models.SyncEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncEntry_entryId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.EntryID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncEntry_entryId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncEntry", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _SyncEntry_name(ctx context.Context, field graphql.CollectedField, obj *models.SyncEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncEntry_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncEntry_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncEntry", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SyncEntry_hasUpdate(ctx context.Context, field graphql.CollectedField, obj *models.SyncEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncEntry_hasUpdate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.HasUpdate(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncEntry_hasUpdate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncEntry", field, true, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _SyncEntry_latestVersion(ctx context.Context, field graphql.CollectedField, obj *models.SyncEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncEntry_latestVersion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LatestVersion, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncEntry_latestVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncEntry", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SyncEntry_latestContentHash(ctx context.Context, field graphql.CollectedField, obj *models.SyncEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncEntry_latestContentHash(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LatestContentHash, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncEntry_latestContentHash(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncEntry", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SyncEntry_currentVersion(ctx context.Context, field graphql.CollectedField, obj *models.SyncEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncEntry_currentVersion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CurrentVersion, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncEntry_currentVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncEntry", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SyncEntry_downloadUrl(ctx context.Context, field graphql.CollectedField, obj *models.SyncEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncEntry_downloadUrl(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SyncEntry().DownloadURL(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncEntry_downloadUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncEntry", field, true, true, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SyncEntry_revoked(ctx context.Context, field graphql.CollectedField, obj *models.SyncEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncEntry_revoked(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Revoked(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *bool) graphql.Marshaler {
+			return ec.marshalOBoolean2ᚖbool(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncEntry_revoked(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncEntry", field, true, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _SyncEntry_reason(ctx context.Context, field graphql.CollectedField, obj *models.SyncEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncEntry_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncEntry_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncEntry", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SyncInstallationsPayload_entries(ctx context.Context, field graphql.CollectedField, obj *models.SyncInstallationsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncInstallationsPayload_entries(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Entries, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.SyncEntry) graphql.Marshaler {
+			return ec.marshalNSyncEntry2ᚕᚖskillgraphᚋmodelsᚐSyncEntryᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncInstallationsPayload_entries(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SyncInstallationsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncEntry(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _TaskPackageCase_id(ctx context.Context, field graphql.CollectedField, obj *models.TaskPackageCase) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -14563,6 +21821,38 @@ func (ec *executionContext) fieldContext_UpdateApiKeyPayload_apiKey(_ context.Co
 	return fc, nil
 }
 
+func (ec *executionContext) _UpdateEntryPayload_entry(ctx context.Context, field graphql.CollectedField, obj *models.UpdateEntryPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdateEntryPayload_entry(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Entry, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryEntry) graphql.Marshaler {
+			return ec.marshalNRegistryEntry2ᚖskillgraphᚋmodelsᚐRegistryEntry(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UpdateEntryPayload_entry(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdateEntryPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryEntry(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _UpdateSuitePayload_suite(ctx context.Context, field graphql.CollectedField, obj *models.UpdateSuitePayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -14856,6 +22146,148 @@ func (ec *executionContext) fieldContext_UserEdge_node(_ context.Context, field 
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _VersionQuality_sessions(ctx context.Context, field graphql.CollectedField, obj *models.VersionQuality) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_VersionQuality_sessions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Sessions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_VersionQuality_sessions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("VersionQuality", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _VersionQuality_gradedSessions(ctx context.Context, field graphql.CollectedField, obj *models.VersionQuality) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_VersionQuality_gradedSessions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.GradedSessions(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_VersionQuality_gradedSessions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("VersionQuality", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _VersionQuality_passRate(ctx context.Context, field graphql.CollectedField, obj *models.VersionQuality) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_VersionQuality_passRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PassRate(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+			return ec.marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_VersionQuality_passRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "VersionQuality",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Rate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _VersionQuality_triggerRate(ctx context.Context, field graphql.CollectedField, obj *models.VersionQuality) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_VersionQuality_triggerRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TriggerRate(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+			return ec.marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_VersionQuality_triggerRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "VersionQuality",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Rate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _VersionQuality_avgConfidence(ctx context.Context, field graphql.CollectedField, obj *models.VersionQuality) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_VersionQuality_avgConfidence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AvgConfidence(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+			return ec.marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_VersionQuality_avgConfidence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "VersionQuality",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Rate(ctx, field)
 		},
 	}
 	return fc, nil
@@ -16231,6 +23663,92 @@ func (ec *executionContext) unmarshalInputCreateApiKeyInput(ctx context.Context,
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputCreateEntryMetadata(ctx context.Context, obj any) (models.CreateEntryMetadata, error) {
+	var it models.CreateEntryMetadata
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "entryType", "description", "version", "changeSummary", "fileManifest", "contentHash", "visibility", "sourceRepo"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "entryType":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("entryType"))
+			data, err := ec.unmarshalOEntryType2ᚖskillgraphᚋmodelsᚐEntryType(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.EntryType = graphql.OmittableOf(data)
+		case "description":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Description = graphql.OmittableOf(data)
+		case "version":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("version"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Version = data
+		case "changeSummary":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("changeSummary"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ChangeSummary = graphql.OmittableOf(data)
+		case "fileManifest":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("fileManifest"))
+			data, err := ec.unmarshalOJSON2skillgraphᚋmodelsᚐJSON(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.FileManifest = graphql.OmittableOf(data)
+		case "contentHash":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("contentHash"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ContentHash = graphql.OmittableOf(data)
+		case "visibility":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("visibility"))
+			data, err := ec.unmarshalOVisibility2ᚖskillgraphᚋmodelsᚐVisibility(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Visibility = graphql.OmittableOf(data)
+		case "sourceRepo":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("sourceRepo"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SourceRepo = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputCreateSuiteInput(ctx context.Context, obj any) (models.CreateSuiteInput, error) {
 	var it models.CreateSuiteInput
 	if obj == nil {
@@ -16358,6 +23876,57 @@ func (ec *executionContext) unmarshalInputDryRunInput(ctx context.Context, obj a
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputEntryFilter(ctx context.Context, obj any) (models.EntryFilter, error) {
+	var it models.EntryFilter
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "nameContains", "entryType", "visibility"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = graphql.OmittableOf(data)
+		case "nameContains":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("nameContains"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.NameContains = graphql.OmittableOf(data)
+		case "entryType":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("entryType"))
+			data, err := ec.unmarshalOEntryType2ᚖskillgraphᚋmodelsᚐEntryType(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.EntryType = graphql.OmittableOf(data)
+		case "visibility":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("visibility"))
+			data, err := ec.unmarshalOVisibility2ᚖskillgraphᚋmodelsᚐVisibility(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Visibility = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputEventFilter(ctx context.Context, obj any) (models.EventFilter, error) {
 	var it models.EventFilter
 	if obj == nil {
@@ -16397,6 +23966,43 @@ func (ec *executionContext) unmarshalInputEventFilter(ctx context.Context, obj a
 				return it, err
 			}
 			it.ActorID = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputInstallEntryInput(ctx context.Context, obj any) (models.InstallEntryInput, error) {
+	var it models.InstallEntryInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"deviceId", "installPath"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "deviceId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("deviceId"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DeviceID = data
+		case "installPath":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("installPath"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.InstallPath = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil
@@ -16455,6 +24061,115 @@ func (ec *executionContext) unmarshalInputPushTelemetryInput(ctx context.Context
 				return it, err
 			}
 			it.Canonical = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputPushVersionMetadata(ctx context.Context, obj any) (models.PushVersionMetadata, error) {
+	var it models.PushVersionMetadata
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "entryType", "description", "version", "changeSummary", "fileManifest", "contentHash"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = graphql.OmittableOf(data)
+		case "entryType":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("entryType"))
+			data, err := ec.unmarshalOEntryType2ᚖskillgraphᚋmodelsᚐEntryType(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.EntryType = graphql.OmittableOf(data)
+		case "description":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Description = graphql.OmittableOf(data)
+		case "version":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("version"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Version = data
+		case "changeSummary":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("changeSummary"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ChangeSummary = graphql.OmittableOf(data)
+		case "fileManifest":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("fileManifest"))
+			data, err := ec.unmarshalOJSON2skillgraphᚋmodelsᚐJSON(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.FileManifest = graphql.OmittableOf(data)
+		case "contentHash":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("contentHash"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ContentHash = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputRollbackEntryInput(ctx context.Context, obj any) (models.RollbackEntryInput, error) {
+	var it models.RollbackEntryInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"targetVersion", "reason"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "targetVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("targetVersion"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.TargetVersion = graphql.OmittableOf(data)
+		case "reason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Reason = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil
@@ -16569,6 +24284,43 @@ func (ec *executionContext) unmarshalInputSuiteFilter(ctx context.Context, obj a
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputSyncInput(ctx context.Context, obj any) (models.SyncInput, error) {
+	var it models.SyncInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"entryId", "currentVersionHash"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "entryId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("entryId"))
+			data, err := ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.EntryID = data
+		case "currentVersionHash":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("currentVersionHash"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CurrentVersionHash = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputUpdateAlertInput(ctx context.Context, obj any) (models.UpdateAlertInput, error) {
 	var it models.UpdateAlertInput
 	if obj == nil {
@@ -16652,6 +24404,50 @@ func (ec *executionContext) unmarshalInputUpdateApiKeyInput(ctx context.Context,
 				return it, err
 			}
 			it.ExpiresAt = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputUpdateEntryInput(ctx context.Context, obj any) (models.UpdateEntryInput, error) {
+	var it models.UpdateEntryInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"description", "visibility", "sourceRepo"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "description":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Description = graphql.OmittableOf(data)
+		case "visibility":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("visibility"))
+			data, err := ec.unmarshalOVisibility2ᚖskillgraphᚋmodelsᚐVisibility(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Visibility = graphql.OmittableOf(data)
+		case "sourceRepo":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("sourceRepo"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SourceRepo = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil
@@ -16795,6 +24591,21 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._Skill(ctx, sel, obj)
+	case *models.Release:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Release(ctx, sel, obj)
+	case *models.RegistryVersion:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._RegistryVersion(ctx, sel, obj)
+	case *models.RegistryEntry:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._RegistryEntry(ctx, sel, obj)
 	case *models.Organization:
 		if obj == nil {
 			return graphql.Null
@@ -16805,6 +24616,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._Notification(ctx, sel, obj)
+	case *models.Installation:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Installation(ctx, sel, obj)
 	case *models.Incident:
 		if obj == nil {
 			return graphql.Null
@@ -17758,6 +25574,54 @@ func (ec *executionContext) _CreateApiKeyPayload(ctx context.Context, sel ast.Se
 	return out
 }
 
+var createEntryPayloadImplementors = []string{"CreateEntryPayload"}
+
+func (ec *executionContext) _CreateEntryPayload(ctx context.Context, sel ast.SelectionSet, obj *models.CreateEntryPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, createEntryPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CreateEntryPayload")
+		case "entry":
+			out.Values[i] = ec._CreateEntryPayload_entry(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "version":
+			out.Values[i] = ec._CreateEntryPayload_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "created":
+			out.Values[i] = ec._CreateEntryPayload_created(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var createSuitePayloadImplementors = []string{"CreateSuitePayload"}
 
 func (ec *executionContext) _CreateSuitePayload(ctx context.Context, sel ast.SelectionSet, obj *models.CreateSuitePayload) graphql.Marshaler {
@@ -17883,6 +25747,44 @@ func (ec *executionContext) _DeleteAlertPayload(ctx context.Context, sel ast.Sel
 			out.Values[i] = graphql.MarshalString("DeleteAlertPayload")
 		case "deletedId":
 			out.Values[i] = ec._DeleteAlertPayload_deletedId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var deleteEntryPayloadImplementors = []string{"DeleteEntryPayload"}
+
+func (ec *executionContext) _DeleteEntryPayload(ctx context.Context, sel ast.SelectionSet, obj *models.DeleteEntryPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deleteEntryPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeleteEntryPayload")
+		case "deletedId":
+			out.Values[i] = ec._DeleteEntryPayload_deletedId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -18827,6 +26729,218 @@ func (ec *executionContext) _ExactMatchCase(ctx context.Context, sel ast.Selecti
 	return out
 }
 
+var fileChangeImplementors = []string{"FileChange"}
+
+func (ec *executionContext) _FileChange(ctx context.Context, sel ast.SelectionSet, obj *models.FileChange) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, fileChangeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("FileChange")
+		case "path":
+			out.Values[i] = ec._FileChange_path(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "kind":
+			out.Values[i] = ec._FileChange_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "oldSize":
+			out.Values[i] = ec._FileChange_oldSize(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "newSize":
+			out.Values[i] = ec._FileChange_newSize(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "unified":
+			out.Values[i] = ec._FileChange_unified(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var fileChangesImplementors = []string{"FileChanges"}
+
+func (ec *executionContext) _FileChanges(ctx context.Context, sel ast.SelectionSet, obj *models.FileChanges) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, fileChangesImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("FileChanges")
+		case "added":
+			out.Values[i] = ec._FileChanges_added(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "removed":
+			out.Values[i] = ec._FileChanges_removed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "changed":
+			out.Values[i] = ec._FileChanges_changed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "files":
+			out.Values[i] = ec._FileChanges_files(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var fileContentImplementors = []string{"FileContent"}
+
+func (ec *executionContext) _FileContent(ctx context.Context, sel ast.SelectionSet, obj *models.FileContent) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, fileContentImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("FileContent")
+		case "path":
+			out.Values[i] = ec._FileContent_path(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "size":
+			out.Values[i] = ec._FileContent_size(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "sha256":
+			out.Values[i] = ec._FileContent_sha256(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "text":
+			out.Values[i] = ec._FileContent_text(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var fileInfoImplementors = []string{"FileInfo"}
+
+func (ec *executionContext) _FileInfo(ctx context.Context, sel ast.SelectionSet, obj *models.FileInfo) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, fileInfoImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("FileInfo")
+		case "path":
+			out.Values[i] = ec._FileInfo_path(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "size":
+			out.Values[i] = ec._FileInfo_size(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "sha256":
+			out.Values[i] = ec._FileInfo_sha256(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var incidentImplementors = []string{"Incident", "Node"}
 
 func (ec *executionContext) _Incident(ctx context.Context, sel ast.SelectionSet, obj *models.Incident) graphql.Marshaler {
@@ -19061,6 +27175,360 @@ func (ec *executionContext) _IncidentEdge(ctx context.Context, sel ast.Selection
 			}
 		case "node":
 			out.Values[i] = ec._IncidentEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var installEntryPayloadImplementors = []string{"InstallEntryPayload"}
+
+func (ec *executionContext) _InstallEntryPayload(ctx context.Context, sel ast.SelectionSet, obj *models.InstallEntryPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, installEntryPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("InstallEntryPayload")
+		case "installation":
+			out.Values[i] = ec._InstallEntryPayload_installation(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "created":
+			out.Values[i] = ec._InstallEntryPayload_created(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var installationImplementors = []string{"Installation", "Node"}
+
+func (ec *executionContext) _Installation(ctx context.Context, sel ast.SelectionSet, obj *models.Installation) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, installationImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Installation")
+		case "id":
+			out.Values[i] = ec._Installation_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "entry":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Installation_entry(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "user":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Installation_user(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "deviceId":
+			out.Values[i] = ec._Installation_deviceId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "installPath":
+			out.Values[i] = ec._Installation_installPath(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "version":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Installation_version(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "contentHash":
+			out.Values[i] = ec._Installation_contentHash(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "syncStatus":
+			out.Values[i] = ec._Installation_syncStatus(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "installedAt":
+			out.Values[i] = ec._Installation_installedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "lastSyncedAt":
+			out.Values[i] = ec._Installation_lastSyncedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var installationConnectionImplementors = []string{"InstallationConnection"}
+
+func (ec *executionContext) _InstallationConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.Installation]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, installationConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("InstallationConnection")
+		case "edges":
+			out.Values[i] = ec._InstallationConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._InstallationConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._InstallationConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._InstallationConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var installationEdgeImplementors = []string{"InstallationEdge"}
+
+func (ec *executionContext) _InstallationEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.Installation]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, installationEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("InstallationEdge")
+		case "cursor":
+			out.Values[i] = ec._InstallationEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._InstallationEdge_node(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -19348,6 +27816,62 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "removeMember":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_removeMember(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "createEntry":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createEntry(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "pushVersion":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_pushVersion(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "updateEntry":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateEntry(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "rollbackEntry":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_rollbackEntry(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "revokeVersion":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_revokeVersion(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "installEntry":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_installEntry(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "syncInstallations":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_syncInstallations(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "deleteEntry":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteEntry(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
@@ -20050,6 +28574,54 @@ func (ec *executionContext) _PushTelemetryPayload(ctx context.Context, sel ast.S
 	return out
 }
 
+var pushVersionPayloadImplementors = []string{"PushVersionPayload"}
+
+func (ec *executionContext) _PushVersionPayload(ctx context.Context, sel ast.SelectionSet, obj *models.PushVersionPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, pushVersionPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PushVersionPayload")
+		case "entry":
+			out.Values[i] = ec._PushVersionPayload_entry(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "version":
+			out.Values[i] = ec._PushVersionPayload_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "created":
+			out.Values[i] = ec._PushVersionPayload_created(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var queryImplementors = []string{"Query"}
 
 func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) graphql.Marshaler {
@@ -20334,6 +28906,138 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "entry":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_entry(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "entries":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_entries(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "publicEntries":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_publicEntries(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "downloadUrl":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_downloadUrl(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "installed":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_installed(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "syncCheck":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_syncCheck(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "__type":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Query___type(ctx, field)
@@ -20422,6 +29126,1701 @@ func (ec *executionContext) _Rate(ctx context.Context, sel ast.SelectionSet, obj
 	return out
 }
 
+var registryEntryImplementors = []string{"RegistryEntry", "Node"}
+
+func (ec *executionContext) _RegistryEntry(ctx context.Context, sel ast.SelectionSet, obj *models.RegistryEntry) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, registryEntryImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RegistryEntry")
+		case "id":
+			out.Values[i] = ec._RegistryEntry_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "name":
+			out.Values[i] = ec._RegistryEntry_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "entryType":
+			out.Values[i] = ec._RegistryEntry_entryType(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "description":
+			out.Values[i] = ec._RegistryEntry_description(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "visibility":
+			out.Values[i] = ec._RegistryEntry_visibility(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "sourceRepo":
+			out.Values[i] = ec._RegistryEntry_sourceRepo(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "organizationName":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryEntry_organizationName(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "isOwn":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryEntry_isOwn(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "currentVersion":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryEntry_currentVersion(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "versions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryEntry_versions(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "version":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryEntry_version(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "releases":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryEntry_releases(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "installations":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryEntry_installations(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "installationCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryEntry_installationCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "passRate":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryEntry_passRate(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "evalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryEntry_evalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "skill":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryEntry_skill(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "alerts":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryEntry_alerts(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryEntry_createdBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdAt":
+			out.Values[i] = ec._RegistryEntry_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "updatedAt":
+			out.Values[i] = ec._RegistryEntry_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var registryEntryConnectionImplementors = []string{"RegistryEntryConnection"}
+
+func (ec *executionContext) _RegistryEntryConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.RegistryEntry]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, registryEntryConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RegistryEntryConnection")
+		case "edges":
+			out.Values[i] = ec._RegistryEntryConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._RegistryEntryConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._RegistryEntryConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryEntryConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var registryEntryEdgeImplementors = []string{"RegistryEntryEdge"}
+
+func (ec *executionContext) _RegistryEntryEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.RegistryEntry]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, registryEntryEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RegistryEntryEdge")
+		case "cursor":
+			out.Values[i] = ec._RegistryEntryEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._RegistryEntryEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var registryVersionImplementors = []string{"RegistryVersion", "Node"}
+
+func (ec *executionContext) _RegistryVersion(ctx context.Context, sel ast.SelectionSet, obj *models.RegistryVersion) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, registryVersionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RegistryVersion")
+		case "id":
+			out.Values[i] = ec._RegistryVersion_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "entry":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryVersion_entry(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "version":
+			out.Values[i] = ec._RegistryVersion_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "contentHash":
+			out.Values[i] = ec._RegistryVersion_contentHash(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "clientTag":
+			out.Values[i] = ec._RegistryVersion_clientTag(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "size":
+			out.Values[i] = ec._RegistryVersion_size(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "fileCount":
+			out.Values[i] = ec._RegistryVersion_fileCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "prerelease":
+			out.Values[i] = ec._RegistryVersion_prerelease(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "isCurrent":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryVersion_isCurrent(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "rolledBack":
+			out.Values[i] = ec._RegistryVersion_rolledBack(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "revokedAt":
+			out.Values[i] = ec._RegistryVersion_revokedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "revokeReason":
+			out.Values[i] = ec._RegistryVersion_revokeReason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "changeSummary":
+			out.Values[i] = ec._RegistryVersion_changeSummary(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "fileManifest":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryVersion_fileManifest(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "files":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryVersion_files(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "file":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryVersion_file(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "diff":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryVersion_diff(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "source":
+			out.Values[i] = ec._RegistryVersion_source(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "sourceRef":
+			out.Values[i] = ec._RegistryVersion_sourceRef(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "sourceRepo":
+			out.Values[i] = ec._RegistryVersion_sourceRepo(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "passRate":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryVersion_passRate(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "sessions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryVersion_sessions(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "quality":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryVersion_quality(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "baseline":
+			out.Values[i] = ec._RegistryVersion_baseline(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "installationCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryVersion_installationCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "downloadUrl":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryVersion_downloadUrl(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "warnings":
+			out.Values[i] = ec._RegistryVersion_warnings(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pushedBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryVersion_pushedBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "pushedAt":
+			out.Values[i] = ec._RegistryVersion_pushedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var registryVersionConnectionImplementors = []string{"RegistryVersionConnection"}
+
+func (ec *executionContext) _RegistryVersionConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.RegistryVersion]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, registryVersionConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RegistryVersionConnection")
+		case "edges":
+			out.Values[i] = ec._RegistryVersionConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._RegistryVersionConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._RegistryVersionConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryVersionConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var registryVersionEdgeImplementors = []string{"RegistryVersionEdge"}
+
+func (ec *executionContext) _RegistryVersionEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.RegistryVersion]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, registryVersionEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RegistryVersionEdge")
+		case "cursor":
+			out.Values[i] = ec._RegistryVersionEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._RegistryVersionEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var releaseImplementors = []string{"Release", "Node"}
+
+func (ec *executionContext) _Release(ctx context.Context, sel ast.SelectionSet, obj *models.Release) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, releaseImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Release")
+		case "id":
+			out.Values[i] = ec._Release_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "kind":
+			out.Values[i] = ec._Release_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "from":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Release_from(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "to":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Release_to(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "reason":
+			out.Values[i] = ec._Release_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "createdBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Release_createdBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdAt":
+			out.Values[i] = ec._Release_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var releaseConnectionImplementors = []string{"ReleaseConnection"}
+
+func (ec *executionContext) _ReleaseConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.Release]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, releaseConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ReleaseConnection")
+		case "edges":
+			out.Values[i] = ec._ReleaseConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._ReleaseConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._ReleaseConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ReleaseConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var releaseEdgeImplementors = []string{"ReleaseEdge"}
+
+func (ec *executionContext) _ReleaseEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.Release]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, releaseEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ReleaseEdge")
+		case "cursor":
+			out.Values[i] = ec._ReleaseEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._ReleaseEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var removeMemberPayloadImplementors = []string{"RemoveMemberPayload"}
 
 func (ec *executionContext) _RemoveMemberPayload(ctx context.Context, sel ast.SelectionSet, obj *models.RemoveMemberPayload) graphql.Marshaler {
@@ -20475,6 +30874,97 @@ func (ec *executionContext) _RevokeApiKeyPayload(ctx context.Context, sel ast.Se
 		case "apiKey":
 			out.Values[i] = ec._RevokeApiKeyPayload_apiKey(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var revokeVersionPayloadImplementors = []string{"RevokeVersionPayload"}
+
+func (ec *executionContext) _RevokeVersionPayload(ctx context.Context, sel ast.SelectionSet, obj *models.RevokeVersionPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, revokeVersionPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RevokeVersionPayload")
+		case "version":
+			out.Values[i] = ec._RevokeVersionPayload_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "entry":
+			out.Values[i] = ec._RevokeVersionPayload_entry(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var rollbackEntryPayloadImplementors = []string{"RollbackEntryPayload"}
+
+func (ec *executionContext) _RollbackEntryPayload(ctx context.Context, sel ast.SelectionSet, obj *models.RollbackEntryPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, rollbackEntryPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RollbackEntryPayload")
+		case "entry":
+			out.Values[i] = ec._RollbackEntryPayload_entry(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "version":
+			out.Values[i] = ec._RollbackEntryPayload_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._RollbackEntryPayload_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -20870,6 +31360,44 @@ func (ec *executionContext) _Skill(ctx context.Context, sel ast.SelectionSet, ob
 				}()
 				res = ec._Skill_incidents(ctx, field, obj)
 				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "registryEntry":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_registryEntry(ctx, field, obj)
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -21598,6 +32126,155 @@ func (ec *executionContext) _SuiteRevisionEdge(ctx context.Context, sel ast.Sele
 	return out
 }
 
+var syncEntryImplementors = []string{"SyncEntry"}
+
+func (ec *executionContext) _SyncEntry(ctx context.Context, sel ast.SelectionSet, obj *models.SyncEntry) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, syncEntryImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SyncEntry")
+		case "entryId":
+			out.Values[i] = ec._SyncEntry_entryId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "name":
+			out.Values[i] = ec._SyncEntry_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "hasUpdate":
+			out.Values[i] = ec._SyncEntry_hasUpdate(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "latestVersion":
+			out.Values[i] = ec._SyncEntry_latestVersion(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "latestContentHash":
+			out.Values[i] = ec._SyncEntry_latestContentHash(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "currentVersion":
+			out.Values[i] = ec._SyncEntry_currentVersion(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "downloadUrl":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SyncEntry_downloadUrl(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "revoked":
+			out.Values[i] = ec._SyncEntry_revoked(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "reason":
+			out.Values[i] = ec._SyncEntry_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var syncInstallationsPayloadImplementors = []string{"SyncInstallationsPayload"}
+
+func (ec *executionContext) _SyncInstallationsPayload(ctx context.Context, sel ast.SelectionSet, obj *models.SyncInstallationsPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, syncInstallationsPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SyncInstallationsPayload")
+		case "entries":
+			out.Values[i] = ec._SyncInstallationsPayload_entries(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var taskPackageCaseImplementors = []string{"TaskPackageCase", "EvalCase"}
 
 func (ec *executionContext) _TaskPackageCase(ctx context.Context, sel ast.SelectionSet, obj *models.TaskPackageCase) graphql.Marshaler {
@@ -21863,6 +32540,44 @@ func (ec *executionContext) _UpdateApiKeyPayload(ctx context.Context, sel ast.Se
 	return out
 }
 
+var updateEntryPayloadImplementors = []string{"UpdateEntryPayload"}
+
+func (ec *executionContext) _UpdateEntryPayload(ctx context.Context, sel ast.SelectionSet, obj *models.UpdateEntryPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, updateEntryPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UpdateEntryPayload")
+		case "entry":
+			out.Values[i] = ec._UpdateEntryPayload_entry(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var updateSuitePayloadImplementors = []string{"UpdateSuitePayload"}
 
 func (ec *executionContext) _UpdateSuitePayload(ctx context.Context, sel ast.SelectionSet, obj *models.UpdateSuitePayload) graphql.Marshaler {
@@ -22060,6 +32775,64 @@ func (ec *executionContext) _UserEdge(ctx context.Context, sel ast.SelectionSet,
 		case "node":
 			out.Values[i] = ec._UserEdge_node(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var versionQualityImplementors = []string{"VersionQuality"}
+
+func (ec *executionContext) _VersionQuality(ctx context.Context, sel ast.SelectionSet, obj *models.VersionQuality) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, versionQualityImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("VersionQuality")
+		case "sessions":
+			out.Values[i] = ec._VersionQuality_sessions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "gradedSessions":
+			out.Values[i] = ec._VersionQuality_gradedSessions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "passRate":
+			out.Values[i] = ec._VersionQuality_passRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "triggerRate":
+			out.Values[i] = ec._VersionQuality_triggerRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "avgConfidence":
+			out.Values[i] = ec._VersionQuality_avgConfidence(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -22852,6 +33625,11 @@ func (ec *executionContext) unmarshalNCreateApiKeyInput2skillgraphᚋmodelsᚐCr
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNCreateEntryMetadata2skillgraphᚋmodelsᚐCreateEntryMetadata(ctx context.Context, v any) (models.CreateEntryMetadata, error) {
+	res, err := ec.unmarshalInputCreateEntryMetadata(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNCreateSuiteInput2skillgraphᚋmodelsᚐCreateSuiteInput(ctx context.Context, v any) (models.CreateSuiteInput, error) {
 	res, err := ec.unmarshalInputCreateSuiteInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -22932,6 +33710,16 @@ func (ec *executionContext) marshalNDryRunDay2ᚖskillgraphᚋmodelsᚐDryRunDay
 func (ec *executionContext) unmarshalNDryRunInput2skillgraphᚋmodelsᚐDryRunInput(ctx context.Context, v any) (models.DryRunInput, error) {
 	res, err := ec.unmarshalInputDryRunInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNEntryType2skillgraphᚋmodelsᚐEntryType(ctx context.Context, v any) (models.EntryType, error) {
+	var res models.EntryType
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNEntryType2skillgraphᚋmodelsᚐEntryType(ctx context.Context, sel ast.SelectionSet, v models.EntryType) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
 }
 
 func (ec *executionContext) marshalNEvalCase2skillgraphᚋmodelsᚐEvalCase(ctx context.Context, sel ast.SelectionSet, v models.EvalCase) graphql.Marshaler {
@@ -23094,6 +33882,78 @@ func (ec *executionContext) marshalNExpectation2skillgraphᚋmodelsᚐExpectatio
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) marshalNFileChange2ᚕᚖskillgraphᚋmodelsᚐFileChangeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.FileChange) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNFileChange2ᚖskillgraphᚋmodelsᚐFileChange(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNFileChange2ᚖskillgraphᚋmodelsᚐFileChange(ctx context.Context, sel ast.SelectionSet, v *models.FileChange) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._FileChange(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNFileChangeKind2skillgraphᚋmodelsᚐFileChangeKind(ctx context.Context, v any) (models.FileChangeKind, error) {
+	var res models.FileChangeKind
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNFileChangeKind2skillgraphᚋmodelsᚐFileChangeKind(ctx context.Context, sel ast.SelectionSet, v models.FileChangeKind) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) marshalNFileChanges2ᚖskillgraphᚋmodelsᚐFileChanges(ctx context.Context, sel ast.SelectionSet, v *models.FileChanges) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._FileChanges(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNFileInfo2ᚕᚖskillgraphᚋmodelsᚐFileInfoᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.FileInfo) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNFileInfo2ᚖskillgraphᚋmodelsᚐFileInfo(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNFileInfo2ᚖskillgraphᚋmodelsᚐFileInfo(ctx context.Context, sel ast.SelectionSet, v *models.FileInfo) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._FileInfo(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNFloat2float64(ctx context.Context, v any) (float64, error) {
 	res, err := graphql.UnmarshalFloatContext(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -23209,6 +34069,73 @@ func (ec *executionContext) marshalNIncidentEdge2ᚖskillgraphᚋmodelsᚐEdge(c
 		return graphql.Null
 	}
 	return ec._IncidentEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNInstallEntryInput2skillgraphᚋmodelsᚐInstallEntryInput(ctx context.Context, v any) (models.InstallEntryInput, error) {
+	res, err := ec.unmarshalInputInstallEntryInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNInstallation2ᚕᚖskillgraphᚋmodelsᚐInstallationᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Installation) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNInstallation2ᚖskillgraphᚋmodelsᚐInstallation(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNInstallation2ᚖskillgraphᚋmodelsᚐInstallation(ctx context.Context, sel ast.SelectionSet, v *models.Installation) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._Installation(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNInstallationConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.Installation]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._InstallationConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNInstallationEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.Installation]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNInstallationEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNInstallationEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.Installation]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._InstallationEdge(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNInt2int(ctx context.Context, v any) (int, error) {
@@ -23446,6 +34373,207 @@ func (ec *executionContext) unmarshalNPushTelemetryInput2skillgraphᚋmodelsᚐP
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNPushVersionMetadata2skillgraphᚋmodelsᚐPushVersionMetadata(ctx context.Context, v any) (models.PushVersionMetadata, error) {
+	res, err := ec.unmarshalInputPushVersionMetadata(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRegistryEntry2ᚕᚖskillgraphᚋmodelsᚐRegistryEntryᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.RegistryEntry) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRegistryEntry2ᚖskillgraphᚋmodelsᚐRegistryEntry(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNRegistryEntry2ᚖskillgraphᚋmodelsᚐRegistryEntry(ctx context.Context, sel ast.SelectionSet, v *models.RegistryEntry) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RegistryEntry(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNRegistryEntryConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.RegistryEntry]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RegistryEntryConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNRegistryEntryEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.RegistryEntry]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRegistryEntryEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNRegistryEntryEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.RegistryEntry]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RegistryEntryEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNRegistryVersion2ᚕᚖskillgraphᚋmodelsᚐRegistryVersionᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.RegistryVersion) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRegistryVersion2ᚖskillgraphᚋmodelsᚐRegistryVersion(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNRegistryVersion2ᚖskillgraphᚋmodelsᚐRegistryVersion(ctx context.Context, sel ast.SelectionSet, v *models.RegistryVersion) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RegistryVersion(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNRegistryVersionConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.RegistryVersion]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RegistryVersionConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNRegistryVersionEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.RegistryVersion]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRegistryVersionEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNRegistryVersionEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.RegistryVersion]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RegistryVersionEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNRelease2ᚕᚖskillgraphᚋmodelsᚐReleaseᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Release) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRelease2ᚖskillgraphᚋmodelsᚐRelease(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNRelease2ᚖskillgraphᚋmodelsᚐRelease(ctx context.Context, sel ast.SelectionSet, v *models.Release) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._Release(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNReleaseConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.Release]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ReleaseConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNReleaseEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.Release]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNReleaseEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNReleaseEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.Release]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ReleaseEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNReleaseKind2skillgraphᚋmodelsᚐReleaseKind(ctx context.Context, v any) (models.ReleaseKind, error) {
+	var res models.ReleaseKind
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNReleaseKind2skillgraphᚋmodelsᚐReleaseKind(ctx context.Context, sel ast.SelectionSet, v models.ReleaseKind) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
 func (ec *executionContext) unmarshalNRole2skillgraphᚋmodelsᚐRole(ctx context.Context, v any) (models.Role, error) {
 	var res models.Role
 	err := res.UnmarshalGQLContext(ctx, v)
@@ -23454,6 +34582,11 @@ func (ec *executionContext) unmarshalNRole2skillgraphᚋmodelsᚐRole(ctx contex
 
 func (ec *executionContext) marshalNRole2skillgraphᚋmodelsᚐRole(ctx context.Context, sel ast.SelectionSet, v models.Role) graphql.Marshaler {
 	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) unmarshalNRollbackEntryInput2skillgraphᚋmodelsᚐRollbackEntryInput(ctx context.Context, v any) (models.RollbackEntryInput, error) {
+	res, err := ec.unmarshalInputRollbackEntryInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNSkill2ᚕᚖskillgraphᚋmodelsᚐSkillᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Skill) graphql.Marshaler {
@@ -23757,6 +34890,61 @@ func (ec *executionContext) marshalNSuiteSourceKind2skillgraphᚋmodelsᚐSuiteS
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) marshalNSyncEntry2ᚕᚖskillgraphᚋmodelsᚐSyncEntryᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.SyncEntry) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSyncEntry2ᚖskillgraphᚋmodelsᚐSyncEntry(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSyncEntry2ᚖskillgraphᚋmodelsᚐSyncEntry(ctx context.Context, sel ast.SelectionSet, v *models.SyncEntry) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SyncEntry(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNSyncInput2ᚕᚖskillgraphᚋmodelsᚐSyncInputᚄ(ctx context.Context, v any) ([]*models.SyncInput, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*models.SyncInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNSyncInput2ᚖskillgraphᚋmodelsᚐSyncInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) unmarshalNSyncInput2ᚖskillgraphᚋmodelsᚐSyncInput(ctx context.Context, v any) (*models.SyncInput, error) {
+	res, err := ec.unmarshalInputSyncInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNSyncStatus2skillgraphᚋmodelsᚐSyncStatus(ctx context.Context, v any) (models.SyncStatus, error) {
+	var res models.SyncStatus
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSyncStatus2skillgraphᚋmodelsᚐSyncStatus(ctx context.Context, sel ast.SelectionSet, v models.SyncStatus) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
 func (ec *executionContext) unmarshalNTime2timeᚐTime(ctx context.Context, v any) (time.Time, error) {
 	res, err := models.UnmarshalTime(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -23783,9 +34971,30 @@ func (ec *executionContext) unmarshalNUpdateApiKeyInput2skillgraphᚋmodelsᚐUp
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNUpdateEntryInput2skillgraphᚋmodelsᚐUpdateEntryInput(ctx context.Context, v any) (models.UpdateEntryInput, error) {
+	res, err := ec.unmarshalInputUpdateEntryInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNUpdateSuiteInput2skillgraphᚋmodelsᚐUpdateSuiteInput(ctx context.Context, v any) (models.UpdateSuiteInput, error) {
 	res, err := ec.unmarshalInputUpdateSuiteInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNUpload2githubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚐUpload(ctx context.Context, v any) (graphql.Upload, error) {
+	res, err := graphql.UnmarshalUpload(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNUpload2githubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚐUpload(ctx context.Context, sel ast.SelectionSet, v graphql.Upload) graphql.Marshaler {
+	_ = sel
+	res := graphql.MarshalUpload(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
 }
 
 func (ec *executionContext) marshalNUser2ᚕᚖskillgraphᚋmodelsᚐUserᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.User) graphql.Marshaler {
@@ -23860,6 +35069,26 @@ func (ec *executionContext) marshalNVerifierKind2skillgraphᚋmodelsᚐVerifierK
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) marshalNVersionQuality2ᚖskillgraphᚋmodelsᚐVersionQuality(ctx context.Context, sel ast.SelectionSet, v *models.VersionQuality) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._VersionQuality(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNVersionSource2skillgraphᚋmodelsᚐVersionSource(ctx context.Context, v any) (models.VersionSource, error) {
+	var res models.VersionSource
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNVersionSource2skillgraphᚋmodelsᚐVersionSource(ctx context.Context, sel ast.SelectionSet, v models.VersionSource) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
 func (ec *executionContext) marshalNViewer2ᚖskillgraphᚋmodelsᚐViewer(ctx context.Context, sel ast.SelectionSet, v *models.Viewer) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -23868,6 +35097,16 @@ func (ec *executionContext) marshalNViewer2ᚖskillgraphᚋmodelsᚐViewer(ctx c
 		return graphql.Null
 	}
 	return ec._Viewer(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNVisibility2skillgraphᚋmodelsᚐVisibility(ctx context.Context, v any) (models.Visibility, error) {
+	var res models.Visibility
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNVisibility2skillgraphᚋmodelsᚐVisibility(ctx context.Context, sel ast.SelectionSet, v models.Visibility) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
 }
 
 func (ec *executionContext) marshalN__Directive2githubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚋintrospectionᚐDirective(ctx context.Context, sel ast.SelectionSet, v introspection.Directive) graphql.Marshaler {
@@ -24082,6 +35321,13 @@ func (ec *executionContext) marshalOCreateApiKeyPayload2ᚖskillgraphᚋmodels�
 	return ec._CreateApiKeyPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOCreateEntryPayload2ᚖskillgraphᚋmodelsᚐCreateEntryPayload(ctx context.Context, sel ast.SelectionSet, v *models.CreateEntryPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CreateEntryPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOCreateSuitePayload2ᚖskillgraphᚋmodelsᚐCreateSuitePayload(ctx context.Context, sel ast.SelectionSet, v *models.CreateSuitePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -24112,11 +35358,58 @@ func (ec *executionContext) marshalODeleteAlertPayload2ᚖskillgraphᚋmodelsᚐ
 	return ec._DeleteAlertPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalODeleteEntryPayload2ᚖskillgraphᚋmodelsᚐDeleteEntryPayload(ctx context.Context, sel ast.SelectionSet, v *models.DeleteEntryPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteEntryPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalODeleteSuitePayload2ᚖskillgraphᚋmodelsᚐDeleteSuitePayload(ctx context.Context, sel ast.SelectionSet, v *models.DeleteSuitePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._DeleteSuitePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOEntryFilter2ᚖskillgraphᚋmodelsᚐEntryFilter(ctx context.Context, v any) (*models.EntryFilter, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputEntryFilter(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOEntryOrder2ᚖskillgraphᚋmodelsᚐEntryOrder(ctx context.Context, v any) (*models.EntryOrder, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.EntryOrder)
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOEntryOrder2ᚖskillgraphᚋmodelsᚐEntryOrder(ctx context.Context, sel ast.SelectionSet, v *models.EntryOrder) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) unmarshalOEntryType2ᚖskillgraphᚋmodelsᚐEntryType(ctx context.Context, v any) (*models.EntryType, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.EntryType)
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOEntryType2ᚖskillgraphᚋmodelsᚐEntryType(ctx context.Context, sel ast.SelectionSet, v *models.EntryType) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return graphql.WrapContextMarshaler(ctx, v)
 }
 
 func (ec *executionContext) marshalOEraseSessionPayload2ᚖskillgraphᚋmodelsᚐEraseSessionPayload(ctx context.Context, sel ast.SelectionSet, v *models.EraseSessionPayload) graphql.Marshaler {
@@ -24146,6 +35439,13 @@ func (ec *executionContext) unmarshalOEventFilter2ᚖskillgraphᚋmodelsᚐEvent
 	}
 	res, err := ec.unmarshalInputEventFilter(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOFileContent2ᚖskillgraphᚋmodelsᚐFileContent(ctx context.Context, sel ast.SelectionSet, v *models.FileContent) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._FileContent(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOFloat2ᚖfloat64(ctx context.Context, v any) (*float64, error) {
@@ -24179,6 +35479,13 @@ func (ec *executionContext) marshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx c
 		return graphql.Null
 	}
 	return v
+}
+
+func (ec *executionContext) marshalOInstallEntryPayload2ᚖskillgraphᚋmodelsᚐInstallEntryPayload(ctx context.Context, sel ast.SelectionSet, v *models.InstallEntryPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._InstallEntryPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOInt2ᚕintᚄ(ctx context.Context, v any) ([]int, error) {
@@ -24332,11 +35639,32 @@ func (ec *executionContext) marshalOPushTelemetryPayload2ᚖskillgraphᚋmodels�
 	return ec._PushTelemetryPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOPushVersionPayload2ᚖskillgraphᚋmodelsᚐPushVersionPayload(ctx context.Context, sel ast.SelectionSet, v *models.PushVersionPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PushVersionPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx context.Context, sel ast.SelectionSet, v *models.Rate) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._Rate(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORegistryEntry2ᚖskillgraphᚋmodelsᚐRegistryEntry(ctx context.Context, sel ast.SelectionSet, v *models.RegistryEntry) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RegistryEntry(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORegistryVersion2ᚖskillgraphᚋmodelsᚐRegistryVersion(ctx context.Context, sel ast.SelectionSet, v *models.RegistryVersion) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RegistryVersion(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalORemoveMemberPayload2ᚖskillgraphᚋmodelsᚐRemoveMemberPayload(ctx context.Context, sel ast.SelectionSet, v *models.RemoveMemberPayload) graphql.Marshaler {
@@ -24353,6 +35681,13 @@ func (ec *executionContext) marshalORevokeApiKeyPayload2ᚖskillgraphᚋmodels�
 	return ec._RevokeApiKeyPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalORevokeVersionPayload2ᚖskillgraphᚋmodelsᚐRevokeVersionPayload(ctx context.Context, sel ast.SelectionSet, v *models.RevokeVersionPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RevokeVersionPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalORole2ᚖskillgraphᚋmodelsᚐRole(ctx context.Context, v any) (*models.Role, error) {
 	if v == nil {
 		return nil, nil
@@ -24367,6 +35702,13 @@ func (ec *executionContext) marshalORole2ᚖskillgraphᚋmodelsᚐRole(ctx conte
 		return graphql.Null
 	}
 	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) marshalORollbackEntryPayload2ᚖskillgraphᚋmodelsᚐRollbackEntryPayload(ctx context.Context, sel ast.SelectionSet, v *models.RollbackEntryPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RollbackEntryPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx context.Context, sel ast.SelectionSet, v *models.Skill) graphql.Marshaler {
@@ -24509,6 +35851,13 @@ func (ec *executionContext) marshalOSuiteSourceKind2ᚖskillgraphᚋmodelsᚐSui
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) marshalOSyncInstallationsPayload2ᚖskillgraphᚋmodelsᚐSyncInstallationsPayload(ctx context.Context, sel ast.SelectionSet, v *models.SyncInstallationsPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SyncInstallationsPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOTestAlertPayload2ᚖskillgraphᚋmodelsᚐTestAlertPayload(ctx context.Context, sel ast.SelectionSet, v *models.TestAlertPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -24548,6 +35897,13 @@ func (ec *executionContext) marshalOUpdateApiKeyPayload2ᚖskillgraphᚋmodels�
 	return ec._UpdateApiKeyPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOUpdateEntryPayload2ᚖskillgraphᚋmodelsᚐUpdateEntryPayload(ctx context.Context, sel ast.SelectionSet, v *models.UpdateEntryPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdateEntryPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOUpdateSuitePayload2ᚖskillgraphᚋmodelsᚐUpdateSuitePayload(ctx context.Context, sel ast.SelectionSet, v *models.UpdateSuitePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -24572,6 +35928,38 @@ func (ec *executionContext) unmarshalOVerifierKind2ᚖskillgraphᚋmodelsᚐVeri
 }
 
 func (ec *executionContext) marshalOVerifierKind2ᚖskillgraphᚋmodelsᚐVerifierKind(ctx context.Context, sel ast.SelectionSet, v *models.VerifierKind) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) unmarshalOVersionOrder2ᚖskillgraphᚋmodelsᚐVersionOrder(ctx context.Context, v any) (*models.VersionOrder, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.VersionOrder)
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOVersionOrder2ᚖskillgraphᚋmodelsᚐVersionOrder(ctx context.Context, sel ast.SelectionSet, v *models.VersionOrder) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) unmarshalOVisibility2ᚖskillgraphᚋmodelsᚐVisibility(ctx context.Context, v any) (*models.Visibility, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.Visibility)
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOVisibility2ᚖskillgraphᚋmodelsᚐVisibility(ctx context.Context, sel ast.SelectionSet, v *models.Visibility) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

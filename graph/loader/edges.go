@@ -42,14 +42,46 @@ var (
 	ViewerAPIKey       = one("Viewer.apiKey", func(v *models.Viewer) *ids.ID { return &v.KeyID }, store.Org.KeysByID)
 	ViewerOrg          = one("Viewer.organization", func(v *models.Viewer) *ids.ID { return &v.OrgID }, store.Org.OrganizationsByID)
 	ViewerUser         = one("Viewer.user", func(v *models.Viewer) *ids.ID { return &v.UserID }, store.Org.UsersByID)
+	EntryByID          = one("Query.entry", func(id *ids.ID) *ids.ID { return id }, store.Org.EntriesByID)
+	EntryAlerts        = page("RegistryEntry.alerts", ownSkill, store.Org.AlertsOf)
+	EntryAuthor        = one("RegistryEntry.createdBy", func(e *models.RegistryEntry) *ids.ID { return e.CreatedByID }, store.Org.UsersByID)
+	EntryCurrent       = one("RegistryEntry.currentVersion", func(e *models.RegistryEntry) *ids.ID { return e.CurrentVersionID }, store.Org.VersionsByID)
+	EntryEvidence      = one("RegistryEntry.evidence", func(e *models.RegistryEntry) *ids.ID { return &e.ID }, store.Org.EvidenceOf)
+	EntryInstallCount  = one("RegistryEntry.installationCount", func(e *models.RegistryEntry) *ids.ID { return &e.ID }, store.Org.InstallationCounts)
+	EntryInstalls      = page("RegistryEntry.installations", func(e *models.RegistryEntry) *ids.ID { return &e.ID }, store.Org.InstallationsOf)
+	EntryOrgName       = one("RegistryEntry.organizationName", func(e *models.RegistryEntry) *ids.ID { return &e.ID }, store.Org.OrganizationNames)
+	EntryReleases      = page("RegistryEntry.releases", func(e *models.RegistryEntry) *ids.ID { return &e.ID }, store.Org.ReleasesOf)
+	EntrySkill         = one("RegistryEntry.skill", ownSkill, store.Org.SkillsByID)
+	EntryVersion       = add(&Edge[models.RegistryEntry, *models.RegistryVersion, string]{Name: "RegistryEntry.version", Key: func(e *models.RegistryEntry) *ids.ID { return &e.ID }, Load: store.Org.VersionNamed})
+	EntryVersions      = add(&Edge[models.RegistryEntry, *models.RegistryVersionConnection, models.VersionList]{Name: "RegistryEntry.versions", Key: func(e *models.RegistryEntry) *ids.ID { return &e.ID }, Load: store.Org.VersionsOf})
+	InstallEntry       = one("Installation.entry", func(i *models.Installation) *ids.ID { return &i.EntryID }, store.Org.EntriesByID)
+	InstallUser        = one("Installation.user", func(i *models.Installation) *ids.ID { return &i.UserID }, store.Org.UsersByID)
+	InstallVersion     = one("Installation.version", func(i *models.Installation) *ids.ID { return i.VersionID }, store.Org.VersionsByID)
+	ReleaseAuthor      = one("Release.createdBy", func(r *models.Release) *ids.ID { return r.CreatedByID }, store.Org.UsersByID)
+	ReleaseFrom        = one("Release.from", func(r *models.Release) *ids.ID { return r.FromID }, store.Org.VersionsByID)
+	ReleaseTo          = one("Release.to", func(r *models.Release) *ids.ID { return r.ToID }, store.Org.VersionsByID)
+	SkillEntry         = one("Skill.registryEntry", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.EntriesOfSkills)
+	VersionAuthor      = one("RegistryVersion.pushedBy", func(v *models.RegistryVersion) *ids.ID { return v.PushedByID }, store.Org.UsersByID)
+	VersionEntry       = one("RegistryVersion.entry", func(v *models.RegistryVersion) *ids.ID { return &v.EntryID }, store.Org.EntriesByID)
+	VersionFiles       = one("RegistryVersion.files", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.FilesOf)
+	VersionInstalls    = one("RegistryVersion.installationCount", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.VersionInstallationCounts)
+	VersionManifest    = one("RegistryVersion.fileManifest", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.ManifestsOf)
+	VersionQuality     = one("RegistryVersion.quality", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.QualityOf)
 	OrganizationByID   = one("Query.organization", func(v *models.Viewer) *ids.ID { return &v.OrgID }, store.Org.OrganizationsByID)
 )
+
+// ownSkill is the skill of an entry; those of other organizations are not found.
+func ownSkill(e *models.RegistryEntry) *ids.ID { return &e.SkillID }
 
 // kinds says which batch finds the objects of a kind.
 var kinds = map[ids.Kind]func(store.Org, context.Context, []ids.ID) (map[ids.ID]models.Node, error){
 	ids.Alert:         asNodes(store.Org.AlertsByID),
 	ids.Incident:      asNodes(store.Org.IncidentsByID),
 	ids.Notification:  asNodes(store.Org.NotificationsByID),
+	ids.Entry:         asNodes(store.Org.EntriesByID),
+	ids.Version:       asNodes(store.Org.VersionsByID),
+	ids.Release:       asNodes(store.Org.ReleasesByID),
+	ids.Installation:  asNodes(store.Org.InstallationsByID),
 	ids.Event:         asNodes(store.Org.EventsByID),
 	ids.Organization:  asNodes(store.Org.OrganizationsByID),
 	ids.Skill:         asNodes(store.Org.SkillsByID),

@@ -47,7 +47,7 @@ const (
 	Entry
 	Version
 	Installation
-	Rollback
+	Release
 	Snapshot
 	Validation
 	Suggestion
@@ -80,7 +80,7 @@ var kindNames = [...]string{
 	Entry:            "registry entry",
 	Version:          "registry version",
 	Installation:     "installation",
-	Rollback:         "rollback",
+	Release:          "release",
 	Snapshot:         "snapshot",
 	Validation:       "validation report",
 	Suggestion:       "eval suggestion",
@@ -142,6 +142,14 @@ func (id ID) Kind() Kind {
 		return Unknown
 	}
 	return k
+}
+
+// NotFound says that there is no object of the wanted kind with this id and, where the id is of another kind, of which.
+func (id ID) NotFound(want Kind) error {
+	if got := id.Kind(); got != Unknown && got != want {
+		return errs.New(errs.NotFound, "%s is the id of %s, not of %s", id, got.Noun(), want.Noun())
+	}
+	return errs.New(errs.NotFound, "There is no %s with the id %s", want, id)
 }
 
 // IsZero reports whether the ID names nothing.

@@ -7,7 +7,10 @@ import (
 	"skillgraph/internal/errs"
 )
 
-type key struct{}
+type (
+	key     struct{}
+	baseKey struct{}
+)
 
 // WithID remembers the request's id.
 func WithID(ctx context.Context, id string) context.Context { return context.WithValue(ctx, key{}, id) }
@@ -16,6 +19,17 @@ func WithID(ctx context.Context, id string) context.Context { return context.Wit
 func ID(ctx context.Context) string {
 	id, _ := ctx.Value(key{}).(string)
 	return id
+}
+
+// WithBase remembers the address under which the client has reached the server, without a slash at the end.
+func WithBase(ctx context.Context, base string) context.Context {
+	return context.WithValue(ctx, baseKey{}, base)
+}
+
+// Base is the address for links back to the server; "" outside of a request.
+func Base(ctx context.Context) string {
+	base, _ := ctx.Value(baseKey{}).(string)
+	return base
 }
 
 // Hidden is what a client is told of an error that is ours: where to find it, and nothing of the inside.

@@ -32,6 +32,21 @@ func identify(next http.Handler) http.Handler {
 	})
 }
 
+// locate remembers where links back to us lead: to the public address or, without one, to where the client has reached us.
+func locate(public string) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			base := public
+			if base == "" && r.TLS != nil {
+				base = "https://" + r.Host
+			} else if base == "" {
+				base = "http://" + r.Host
+			}
+			next.ServeHTTP(w, r.WithContext(request.WithBase(r.Context(), base)))
+		})
+	}
+}
+
 // logRequests writes a line and counts, a request. The line has no query string and no header: they may hold secrets.
 func logRequests(reg prometheus.Registerer) func(http.Handler) http.Handler {
 	requests := prometheus.NewCounterVec(prometheus.CounterOpts{

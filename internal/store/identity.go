@@ -75,7 +75,7 @@ func (o Org) Member(ctx context.Context, id ids.ID) (*models.User, error) {
 	if u := found[id]; u != nil && u.Role() != nil {
 		return u, nil
 	}
-	return nil, notFound(ids.User, id)
+	return nil, id.NotFound(ids.User)
 }
 
 // MemberByEmail is the present member with an address, or nil.

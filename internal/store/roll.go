@@ -231,7 +231,7 @@ func (o Org) judge(ctx context.Context, skills []*models.Skill) error {
 	var statuses []string
 	var data []map[string]any
 	for _, s := range skills {
-		if status := models.StatusOf(s.PassRate, s.RecentGraded, nil); status != s.Status {
+		if status := models.StatusOf(s.PassRate, s.RecentGraded, s.Baseline); status != s.Status {
 			changed, statuses = append(changed, s.ID), append(statuses, string(status))
 			data = append(data, map[string]any{"name": s.Name, "from": s.Status.Wire(), "to": status.Wire(), "pass_rate": s.PassRate})
 		}

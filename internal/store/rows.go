@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"skillgraph/internal/errs"
 	"skillgraph/internal/ids"
 )
 
@@ -50,16 +49,9 @@ func queryOne[T any](ctx context.Context, pg querier, want ids.Kind, id ids.ID, 
 		return nil, err
 	}
 	if len(rows) == 0 {
-		return nil, notFound(want, id)
+		return nil, id.NotFound(want)
 	}
 	return rows[0], nil
-}
-
-func notFound(want ids.Kind, id ids.ID) error {
-	if got := id.Kind(); got != ids.Unknown && got != want {
-		return errs.New(errs.NotFound, "%s is the id of %s, not of %s", id, got.Noun(), want.Noun())
-	}
-	return errs.New(errs.NotFound, "There is no %s with the id %s", want, id)
 }
 
 func exec(ctx context.Context, pg querier, sql string, args ...any) (int64, error) {

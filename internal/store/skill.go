@@ -26,7 +26,7 @@ func (o Org) Skill(ctx context.Context, key models.SkillKey) (*models.Skill, err
 		return nil, err
 	}
 	if len(found) == 0 && key.ID != nil {
-		return nil, notFound(ids.Skill, *key.ID)
+		return nil, key.ID.NotFound(ids.Skill)
 	}
 	if len(found) == 0 {
 		return nil, errs.New(errs.NotFound, "There is no skill %q", key.Name)
@@ -36,7 +36,7 @@ func (o Org) Skill(ctx context.Context, key models.SkillKey) (*models.Skill, err
 
 func orNotFound[T any](row *T, err error, want ids.Kind, id ids.ID) (*T, error) {
 	if err == nil && row == nil {
-		err = notFound(want, id)
+		err = id.NotFound(want)
 	}
 	return row, err
 }

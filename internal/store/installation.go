@@ -1,0 +1,152 @@
+package store
+
+import (
+	"context"
+
+	"skillgraph/internal/errs"
+	"skillgraph/internal/ids"
+	"skillgraph/models"
+)
+
+// installations are those of visible entries, as t, with whether each has the current version.
+const installations = `(SELECT i.*, CASE
+		WHEN v.revoked_at IS NOT NULL THEN 'OUTDATED'
+		WHEN v.id IS NULL OR e.current_version_id IS NULL THEN 'UNKNOWN'
+		WHEN v.id = e.current_version_id THEN 'UP_TO_DATE'
+		ELSE 'OUTDATED' END AS sync_status
+	FROM registry_installations i JOIN registry_entries e ON e.id = i.entry_id LEFT JOIN registry_versions v ON v.id = i.version_id
+	WHERE i.org_id = $1 AND ` + visible + `) t`
+
+func installationID(i *models.Installation) ids.ID { return i.ID }
+
+// InstallationsOf lists the organization's devices that have entries, newest first.
+func (o Org) InstallationsOf(ctx context.Context, entries []ids.ID, w models.Window) (map[ids.ID]*models.InstallationConnection, error) {
+	return pages(ctx, o, listing[models.Installation]{from: installations, parent: "t.entry_id", order: newest(installationID)}, entries, w)
+}
+
+// Installed lists what the caller has installed, newest first.
+func (o Org) Installed(ctx context.Context, w models.Window) (*models.InstallationConnection, error) {
+	l := listing[models.Installation]{from: installations, parent: "t.org_id", order: newest(installationID)}
+	l.filter("t.user_id = ?", o.actor)
+	return page(ctx, o, l, w)
+}
+
+// InstallationsByID is the batch for nodes: everybody's own. Those of others are listed with their entry, for who may.
+func (o Org) InstallationsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.Installation, error) {
+	rows, err := query[models.Installation](ctx, o.pg, "SELECT "+columns[models.Installation]()+" FROM "+installations+" WHERE t.id = ANY($2) AND t.user_id = $3", o.id, keys, o.actor)
+	return byID(rows, installationID), err
+}
+
+type tally struct {
+	ID ids.ID `bun:"id"`
+	N  int    `bun:"n"`
+}
+
+func tallies(rows []*tally, err error) (map[ids.ID]int, error) {
+	out := make(map[ids.ID]int, len(rows))
+	for _, r := range rows {
+		out[r.ID] = r.N
+	}
+	return out, err
+}
+
+// InstallationCounts is the batch for how many devices, of all organizations, have entries.
+func (o Org) InstallationCounts(ctx context.Context, entries []ids.ID) (map[ids.ID]int, error) {
+	return tallies(query[tally](ctx, o.pg, `SELECT e.id, (SELECT count(*) FROM registry_installations i WHERE i.entry_id = e.id) AS n
+		FROM registry_entries e WHERE `+visible+` AND e.id = ANY($2)`, o.id, entries))
+}
+
+// VersionInstallationCounts is the batch for how many devices, of all organizations, have versions.
+func (o Org) VersionInstallationCounts(ctx context.Context, versions []ids.ID) (map[ids.ID]int, error) {
+	return tallies(query[tally](ctx, o.pg, `SELECT t.id, (SELECT count(*) FROM registry_installations i WHERE i.version_id = t.id) AS n
+		FROM registry_versions t WHERE `+ofVisible+` AND t.id = ANY($2)`, o.id, versions))
+}
+
+// Install records that a device of the caller's has the current version of a visible entry.
+func (o Org) Install(ctx context.Context, entry ids.ID, in models.InstallEntryInput) (i *models.Installation, created bool, err error) {
+	if err := in.Validate(); err != nil {
+		return nil, false, err
+	}
+	err = o.tx(ctx, func(o Org) error {
+		e, err := queryOne[models.RegistryEntry](ctx, o.pg, ids.Entry, entry, "SELECT "+columns[models.RegistryEntry]()+" FROM registry_entries t WHERE "+visibleT+" AND t.id = $2 FOR SHARE", o.id, entry)
+		if err != nil {
+			return err
+		}
+		if e.CurrentVersionID == nil {
+			return errs.New(errs.Conflict, "%s has no current version to install", e.Name)
+		}
+		made := ids.New(ids.Installation, o.now())
+		found, err := query[tally](ctx, o.pg, `INSERT INTO registry_installations AS t (org_id, id, entry_id, user_id, device_id, install_path, version_id, content_hash, installed_at)
+			SELECT $1, $2, v.entry_id, $3, $4, $5, v.id, v.content_hash, $7 FROM registry_versions v WHERE v.id = $6
+			ON CONFLICT (org_id, user_id, entry_id, device_id) DO UPDATE SET install_path = coalesce(excluded.install_path, t.install_path), version_id = excluded.version_id, content_hash = excluded.content_hash
+			RETURNING t.id, 1 AS n`, o.id, made, o.actor, in.DeviceID, in.InstallPath.Value(), e.CurrentVersionID, o.now())
+		if err != nil {
+			return err
+		}
+		saved, err := o.InstallationsByID(ctx, []ids.ID{found[0].ID})
+		if err != nil {
+			return err
+		}
+		i, created = saved[found[0].ID], found[0].ID == made
+		return o.event(ctx, "entry.installed", i.ID, map[string]any{"entry_id": e.ID, "name": e.Name, "version_id": e.CurrentVersionID, "device_id": in.DeviceID})
+	})
+	return i, created, err
+}
+
+// held is what a device has of an entry, as h, and what it should have, as c.
+const held = `SELECT e.id AS entry_id, e.name, c.id AS current_id, c.version AS latest_version, c.content_hash AS latest_content_hash,
+		h.id AS held_id, h.version AS current_version, h.revoked_at IS NOT NULL AS revoked, h.revoke_reason AS reason`
+
+// SyncCheck says what to do about the caller's recorded installations, on one device or on all.
+func (o Org) SyncCheck(ctx context.Context, device *string) ([]*models.SyncEntry, error) {
+	return query[models.SyncEntry](ctx, o.pg, held+` FROM (SELECT DISTINCT i.entry_id, i.version_id FROM registry_installations i WHERE i.org_id = $1 AND i.user_id = $2 AND ($3::text IS NULL OR i.device_id = $3)) i
+		JOIN registry_entries e ON e.id = i.entry_id AND `+visible+`
+		LEFT JOIN registry_versions c ON c.id = e.current_version_id LEFT JOIN registry_versions h ON h.id = i.version_id
+		ORDER BY e.name, e.id, h.number LIMIT $4`, o.id, o.actor, device, maxSync)
+}
+
+// maxSync bounds what one call asks about.
+const maxSync = 1000
+
+// Sync says what to do about what a device has and, where the device is recorded, remembers it.
+func (o Org) Sync(ctx context.Context, in []*models.SyncInput, device *string) ([]*models.SyncEntry, error) {
+	if len(in) > maxSync {
+		return nil, errs.At("installations").Because("at most %d entries at once", maxSync)
+	}
+	entries, hashes := make([]ids.ID, len(in)), make([]string, len(in))
+	for i, s := range in {
+		entries[i], hashes[i] = s.EntryID, models.NormalHash(s.CurrentVersionHash)
+	}
+	return inTx(ctx, o, func(o Org) ([]*models.SyncEntry, error) {
+		out, err := query[models.SyncEntry](ctx, o.pg, held+`, s.hash AS held_hash FROM unnest($2::uuid[], $3::text[]) WITH ORDINALITY AS s(entry_id, hash, n)
+			JOIN registry_entries e ON e.id = s.entry_id AND `+visible+`
+			LEFT JOIN registry_versions c ON c.id = e.current_version_id
+			LEFT JOIN LATERAL (SELECT v.* FROM registry_versions v WHERE v.entry_id = e.id AND (v.content_hash = s.hash OR v.client_tag = s.hash)
+				ORDER BY v.id = e.current_version_id DESC, v.number DESC LIMIT 1) h ON true
+			ORDER BY s.n`, o.id, entries, hashes)
+		if err != nil || device == nil {
+			return out, err
+		}
+		return out, o.remember(ctx, *device, out)
+	})
+}
+
+// remember keeps what a recorded device says it has.
+func (o Org) remember(ctx context.Context, device string, has []*models.SyncEntry) error {
+	var entries []ids.ID
+	var versions []*ids.ID
+	var hashes []*string
+	for _, s := range has {
+		entries, versions, hashes = append(entries, s.EntryID), append(versions, s.HeldID), append(hashes, s.HasHash())
+	}
+	_, err := exec(ctx, o.pg, `UPDATE registry_installations t SET version_id = s.version_id, content_hash = s.hash, last_synced_at = $7
+		FROM (SELECT DISTINCT ON (s.entry_id) s.* FROM unnest($4::uuid[], $5::uuid[], $6::text[]) WITH ORDINALITY AS s(entry_id, version_id, hash, n) ORDER BY s.entry_id, s.n) s
+		WHERE t.org_id = $1 AND t.user_id = $2 AND t.device_id = $3 AND t.entry_id = s.entry_id`, o.id, o.actor, device, entries, versions, hashes, o.now())
+	return err
+}
+
+// Download is a version that a signed link names. The link is the permission: it is asked for on behalf of nobody.
+func (s *Store) Download(ctx context.Context, version ids.ID) (*models.Download, error) {
+	return queryOne[models.Download](ctx, s.pool, ids.Version, version, `SELECT e.name, t.version, t.content_hash FROM registry_versions t
+		JOIN registry_entries e ON e.id = t.entry_id WHERE t.id = $1 AND t.live`, version)
+}

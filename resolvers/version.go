@@ -1,0 +1,143 @@
+package resolvers
+
+import (
+	"context"
+
+	"skillgraph/graph/loader"
+	"skillgraph/internal/errs"
+	"skillgraph/internal/ids"
+	"skillgraph/internal/registry"
+	"skillgraph/models"
+)
+
+func (registryVersion) Entry(ctx context.Context, v *models.RegistryVersion) (*models.RegistryEntry, error) {
+	return loader.One(ctx, loader.VersionEntry, v)
+}
+
+func (registryVersion) IsCurrent(ctx context.Context, v *models.RegistryVersion) (bool, error) {
+	e, err := loader.One(ctx, loader.VersionEntry, v)
+	return err == nil && e != nil && e.CurrentVersionID != nil && *e.CurrentVersionID == v.ID, err
+}
+
+func (registryVersion) FileManifest(ctx context.Context, v *models.RegistryVersion) (models.JSON, error) {
+	return loader.One(ctx, loader.VersionManifest, v)
+}
+
+func (registryVersion) Files(ctx context.Context, v *models.RegistryVersion) ([]*models.FileInfo, error) {
+	return loader.One(ctx, loader.VersionFiles, v)
+}
+
+func (r registryVersion) File(ctx context.Context, v *models.RegistryVersion, path string) (*models.FileContent, error) {
+	tree, err := treeOf(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	return r.Registry.File(ctx, tree, path)
+}
+
+func (r registryVersion) Diff(ctx context.Context, v *models.RegistryVersion, from *ids.ID) (*models.FileChanges, error) {
+	before, err := older(ctx, v, from)
+	if err != nil {
+		return nil, err
+	}
+	old, err := treeOf(ctx, before)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := treeOf(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	return r.Registry.Diff(ctx, old, tree)
+}
+
+// older is the version to compare with; nil when there is none before the first.
+func older(ctx context.Context, v *models.RegistryVersion, from *ids.ID) (*models.RegistryVersion, error) {
+	if from == nil {
+		return org(ctx).VersionBefore(ctx, v)
+	}
+	found, err := org(ctx).VersionsByID(ctx, []ids.ID{*from})
+	if err == nil && (found[*from] == nil || found[*from].EntryID != v.EntryID) {
+		err = errs.At("from").Because("must be the id of a version of the same entry")
+	}
+	return found[*from], err
+}
+
+func treeOf(ctx context.Context, v *models.RegistryVersion) (registry.Tree, error) {
+	if v == nil {
+		return registry.Tree{}, nil
+	}
+	files, err := loader.One(ctx, loader.VersionFiles, v)
+	return registry.Tree{Hash: v.ContentHash, Files: files}, err
+}
+
+func (registryVersion) PassRate(ctx context.Context, v *models.RegistryVersion) (*float64, error) {
+	q, err := loader.One(ctx, loader.VersionQuality, v)
+	if err != nil {
+		return nil, err
+	}
+	return q.Sums.PassRate(), nil
+}
+
+func (registryVersion) Sessions(ctx context.Context, v *models.RegistryVersion) (int, error) {
+	q, err := loader.One(ctx, loader.VersionQuality, v)
+	if err != nil {
+		return 0, err
+	}
+	return q.Sessions, nil
+}
+
+func (registryVersion) Quality(ctx context.Context, v *models.RegistryVersion) (*models.VersionQuality, error) {
+	return loader.One(ctx, loader.VersionQuality, v)
+}
+
+func (registryVersion) InstallationCount(ctx context.Context, v *models.RegistryVersion) (int, error) {
+	return loader.One(ctx, loader.VersionInstalls, v)
+}
+
+func (r registryVersion) DownloadURL(ctx context.Context, v *models.RegistryVersion) (*string, error) {
+	if v.RevokedAt != nil {
+		return nil, nil //nolint:nilnil // the graph shows it as null
+	}
+	return r.link(ctx, v.ID)
+}
+
+func (r Root) link(ctx context.Context, version ids.ID) (*string, error) {
+	url, err := r.Registry.Links.To(ctx, version)
+	return &url, err
+}
+
+func (registryVersion) PushedBy(ctx context.Context, v *models.RegistryVersion) (*models.User, error) {
+	return loader.One(ctx, loader.VersionAuthor, v)
+}
+
+func (release) From(ctx context.Context, r *models.Release) (*models.RegistryVersion, error) {
+	return loader.One(ctx, loader.ReleaseFrom, r)
+}
+
+func (release) To(ctx context.Context, r *models.Release) (*models.RegistryVersion, error) {
+	return loader.One(ctx, loader.ReleaseTo, r)
+}
+
+func (release) CreatedBy(ctx context.Context, r *models.Release) (*models.User, error) {
+	return loader.One(ctx, loader.ReleaseAuthor, r)
+}
+
+func (installation) Entry(ctx context.Context, i *models.Installation) (*models.RegistryEntry, error) {
+	return loader.One(ctx, loader.InstallEntry, i)
+}
+
+func (installation) User(ctx context.Context, i *models.Installation) (*models.User, error) {
+	return loader.One(ctx, loader.InstallUser, i)
+}
+
+func (installation) Version(ctx context.Context, i *models.Installation) (*models.RegistryVersion, error) {
+	return loader.One(ctx, loader.InstallVersion, i)
+}
+
+func (r syncEntry) DownloadURL(ctx context.Context, s *models.SyncEntry) (*string, error) {
+	if !s.HasUpdate() {
+		return nil, nil //nolint:nilnil // the graph shows it as null
+	}
+	return r.link(ctx, *s.CurrentID)
+}
