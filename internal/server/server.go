@@ -15,9 +15,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"skillgraph/graph"
+	"skillgraph/internal/blob"
 	"skillgraph/internal/errs"
 	"skillgraph/internal/jobs"
 	"skillgraph/internal/otlp"
+	"skillgraph/internal/registry"
 	"skillgraph/internal/request"
 	"skillgraph/internal/store"
 	"skillgraph/internal/viewer"
@@ -30,6 +32,9 @@ import (
 type Config struct {
 	Store  *store.Store
 	Alerts resolvers.Alerts
+	Blobs  *blob.Store
+	// PublicURL is where clients reach the server, for links back to it; empty: where each request came in.
+	PublicURL string
 	// CORSOrigins may read answers in a browser; "*" is everybody.
 	CORSOrigins []string
 	// MetricsElsewhere keeps /metrics off this handler.
@@ -57,21 +62,23 @@ func New(cfg Config) (*Server, error) {
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	cfg.Store.Collect(reg)
 	jobs.Collect(cfg.Store, reg)
+	published := &registry.Registry{Blobs: cfg.Blobs, Links: registry.Links{Store: cfg.Store, Clock: cfg.Clock}}
 	executor := graph.New(graph.Config{
-		Store: cfg.Store, Resolvers: resolvers.Root{Alerts: cfg.Alerts}, Metrics: graph.NewMetrics(reg),
+		Store: cfg.Store, Resolvers: resolvers.Root{Alerts: cfg.Alerts, Registry: published}, Metrics: graph.NewMetrics(reg),
 		Stored: rest.Stored(routes), Transport: rest.Transport{},
 	})
 	s := &Server{Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{})}
 	keys := viewer.NewKeys(cfg.Store, cfg.Clock)
 
 	r := chi.NewRouter()
-	r.Use(identify, logRequests(reg), recoverPanics, allowOrigins(cfg.CORSOrigins))
+	r.Use(identify, locate(cfg.PublicURL), logRequests(reg), recoverPanics, allowOrigins(cfg.CORSOrigins))
 	r.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, http.StatusOK, "ok") })
 	r.Get("/readyz", ready(cfg.Store))
 	r.Get("/schema.graphql", sdl)
 	if !cfg.MetricsElsewhere {
 		r.Handle("/metrics", s.Metrics)
 	}
+	r.Get(registry.Path+"{version}", published.Download(rest.WriteError))
 	pages := web.Handler()
 	for _, path := range []string{"/", "/playground", "/playground/", "/assets/*"} {
 		r.Handle(path, pages)
