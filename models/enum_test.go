@@ -88,6 +88,14 @@ func TestEnums(t *testing.T) {
 		"SuiteKind":         enumOf(models.AllSuiteKind, models.ParseSuiteKind, func(e *models.SuiteKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 		"SuiteOrder":        enumOf(models.AllSuiteOrder, models.ParseSuiteOrder, func(e *models.SuiteOrder, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 		"SuiteSourceKind":   enumOf(models.AllSuiteSourceKind, models.ParseSuiteSourceKind, func(e *models.SuiteSourceKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"EntryOrder":        enumOf(models.AllEntryOrder, models.ParseEntryOrder, func(e *models.EntryOrder, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"EntryType":         enumOf(models.AllEntryType, models.ParseEntryType, func(e *models.EntryType, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"FileChangeKind":    enumOf(models.AllFileChangeKind, models.ParseFileChangeKind, func(e *models.FileChangeKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"ReleaseKind":       enumOf(models.AllReleaseKind, models.ParseReleaseKind, func(e *models.ReleaseKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"SyncStatus":        enumOf(models.AllSyncStatus, models.ParseSyncStatus, func(e *models.SyncStatus, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"VersionOrder":      enumOf(models.AllVersionOrder, models.ParseVersionOrder, func(e *models.VersionOrder, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"VersionSource":     enumOf(models.AllVersionSource, models.ParseVersionSource, func(e *models.VersionSource, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"Visibility":        enumOf(models.AllVisibility, models.ParseVisibility, func(e *models.Visibility, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 		"VerifierKind":      enumOf(models.AllVerifierKind, models.ParseVerifierKind, func(e *models.VerifierKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 	}
 	for name, def := range schema.Types {

@@ -136,10 +136,14 @@ type Published struct {
 
 // EntryEvidence is what telemetry says of the skill of an entry.
 type EntryEvidence struct {
-	EntryID  ids.ID   `bun:"entry_id"`
-	PassRate *float64 `bun:"pass_rate"`
-	Graded   int      `bun:"graded_sessions"`
+	EntryID        ids.ID   `bun:"entry_id"`
+	RecentPassRate *float64 `bun:"pass_rate"`
+	RecentGraded   int      `bun:"recent_graded"`
+	GradedSessions int      `bun:"graded_sessions"`
 }
+
+// PassRate is the mean rate of the last graded sessions.
+func (e *EntryEvidence) PassRate() *Rate { return NewRate(e.RecentPassRate, e.RecentGraded) }
 
 // VersionQuality is what telemetry says of a version.
 type VersionQuality struct {

@@ -182,12 +182,16 @@ func (registryEntry) InstallationCount(ctx context.Context, e *models.RegistryEn
 	return loader.One(ctx, loader.EntryInstallCount, e)
 }
 
+func (registryEntry) Evidence(ctx context.Context, e *models.RegistryEntry) (*models.EntryEvidence, error) {
+	return loader.One(ctx, loader.EntryEvidence, e)
+}
+
 func (registryEntry) PassRate(ctx context.Context, e *models.RegistryEntry) (*float64, error) {
 	found, err := loader.One(ctx, loader.EntryEvidence, e)
 	if err != nil {
 		return nil, err
 	}
-	return found.PassRate, nil
+	return found.RecentPassRate, nil
 }
 
 func (registryEntry) EvalCount(ctx context.Context, e *models.RegistryEntry) (int, error) {
@@ -195,7 +199,7 @@ func (registryEntry) EvalCount(ctx context.Context, e *models.RegistryEntry) (in
 	if err != nil {
 		return 0, err
 	}
-	return found.Graded, nil
+	return found.GradedSessions, nil
 }
 
 func (registryEntry) Skill(ctx context.Context, e *models.RegistryEntry) (*models.Skill, error) {

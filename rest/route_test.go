@@ -89,7 +89,7 @@ func TestLoadRefuses(t *testing.T) {
 		"flat, with two fields":    {`query Q ` + at + ` { thing @flat { id name } }`, "a flat object must show one field, not 2"},
 		"flat, with none":          {`query Q ` + at + ` { thing @flat { _etag: id } }`, "a flat object must show one field, not 0"},
 		"flat in a fragment":       {`query Q ` + at + ` { thing { ...F } } fragment F on Thing { page @flat { nodes { id } info { total } } }`, "a flat object must show one field, not 2"},
-		"another underscore":       {`query Q ` + at + ` { thing { _other: id } }`, "_other: aliases that begin with an underscore are _etag, _truncated and _created"},
+		"another underscore":       {`query Q ` + at + ` { thing { _other: id } }`, "_other: aliases that begin with an underscore are _etag, _truncated, _created, _location"},
 		"an underscore, deeper":    {`query Q ` + at + ` { things { nodes { ... on Thing { _x: id } } } }`, "_x: aliases"},
 	}
 	for name, tt := range tests {

@@ -80,7 +80,7 @@ func serve(ctx context.Context, e env, args []string) error {
 		return err
 	}
 	defer blobs.Close()
-	srv, err := server.New(server.Config{Store: db.Store, Alerts: alerts, Blobs: blobs, CORSOrigins: cfg.corsOrigins, MetricsElsewhere: cfg.metricsAddr != ""})
+	srv, err := server.New(server.Config{Store: db.Store, Alerts: alerts, Blobs: blobs, BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), CORSOrigins: cfg.corsOrigins, MetricsElsewhere: cfg.metricsAddr != ""})
 	if err != nil {
 		return err
 	}

@@ -185,6 +185,11 @@ type ComplexityRoot struct {
 		Value func(childComplexity int) int
 	}
 
+	EntryEvidence struct {
+		GradedSessions func(childComplexity int) int
+		PassRate       func(childComplexity int) int
+	}
+
 	EraseSessionPayload struct {
 		Erased func(childComplexity int) int
 	}
@@ -494,6 +499,7 @@ type ComplexityRoot struct {
 		Description       func(childComplexity int) int
 		EntryType         func(childComplexity int) int
 		EvalCount         func(childComplexity int) int
+		Evidence          func(childComplexity int) int
 		ID                func(childComplexity int) int
 		InstallationCount func(childComplexity int) int
 		Installations     func(childComplexity int, first *int, after *string, page *int, perPage *int) int
@@ -892,6 +898,7 @@ type RegistryEntryResolver interface {
 	InstallationCount(ctx context.Context, obj *models.RegistryEntry) (int, error)
 	PassRate(ctx context.Context, obj *models.RegistryEntry) (*float64, error)
 	EvalCount(ctx context.Context, obj *models.RegistryEntry) (int, error)
+	Evidence(ctx context.Context, obj *models.RegistryEntry) (*models.EntryEvidence, error)
 	Skill(ctx context.Context, obj *models.RegistryEntry) (*models.Skill, error)
 	Alerts(ctx context.Context, obj *models.RegistryEntry, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Alert], error)
 	CreatedBy(ctx context.Context, obj *models.RegistryEntry) (*models.User, error)
@@ -1422,6 +1429,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DryRunDay.Value(childComplexity), true
+
+	case "EntryEvidence.gradedSessions":
+		if e.ComplexityRoot.EntryEvidence.GradedSessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntryEvidence.GradedSessions(childComplexity), true
+	case "EntryEvidence.passRate":
+		if e.ComplexityRoot.EntryEvidence.PassRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EntryEvidence.PassRate(childComplexity), true
 
 	case "EraseSessionPayload.erased":
 		if e.ComplexityRoot.EraseSessionPayload.Erased == nil {
@@ -2924,6 +2944,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RegistryEntry.EvalCount(childComplexity), true
+	case "RegistryEntry.evidence":
+		if e.ComplexityRoot.RegistryEntry.Evidence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryEntry.Evidence(childComplexity), true
 	case "RegistryEntry.id":
 		if e.ComplexityRoot.RegistryEntry.ID == nil {
 			break
@@ -5569,6 +5595,8 @@ type RegistryEntry implements Node {
   passRate: Float
   "Sessions that were graded for the skill of the same name, over all time."
   evalCount: Int!
+  "What telemetry says of the skill of the same name, with counts and intervals."
+  evidence: EntryEvidence!
   "The skill of the same name; null for an entry of another organization."
   skill: Skill
   "Alerts that watch the skill of the same name, newest first. Only for its own organization; empty for others."
@@ -5608,6 +5636,14 @@ type RegistryEntryEdge {
   cursor: String!
   "The entry."
   node: RegistryEntry!
+}
+
+"What telemetry says of the skill of an entry."
+type EntryEvidence {
+  "Pass rate over its last 20 graded sessions; null when none was graded."
+  passRate: Rate
+  "Sessions that were graded for it, over all time."
+  gradedSessions: Int!
 }
 
 "A version of an entry: it never changes. It may be left for another, or revoked."
@@ -6753,6 +6789,16 @@ func (ec *executionContext) childFields_DryRunDay(ctx context.Context, field gra
 	return nil, fmt.Errorf("no field named %q was found under type DryRunDay", field.Name)
 }
 
+func (ec *executionContext) childFields_EntryEvidence(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "passRate":
+		return ec.fieldContext_EntryEvidence_passRate(ctx, field)
+	case "gradedSessions":
+		return ec.fieldContext_EntryEvidence_gradedSessions(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EntryEvidence", field.Name)
+}
+
 func (ec *executionContext) childFields_EraseSessionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "erased":
@@ -7235,6 +7281,8 @@ func (ec *executionContext) childFields_RegistryEntry(ctx context.Context, field
 		return ec.fieldContext_RegistryEntry_passRate(ctx, field)
 	case "evalCount":
 		return ec.fieldContext_RegistryEntry_evalCount(ctx, field)
+	case "evidence":
+		return ec.fieldContext_RegistryEntry_evidence(ctx, field)
 	case "skill":
 		return ec.fieldContext_RegistryEntry_skill(ctx, field)
 	case "alerts":
@@ -11268,6 +11316,61 @@ func (ec *executionContext) _DryRunDay_value(ctx context.Context, field graphql.
 }
 func (ec *executionContext) fieldContext_DryRunDay_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("DryRunDay", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _EntryEvidence_passRate(ctx context.Context, field graphql.CollectedField, obj *models.EntryEvidence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EntryEvidence_passRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PassRate(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+			return ec.marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EntryEvidence_passRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EntryEvidence",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Rate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EntryEvidence_gradedSessions(ctx context.Context, field graphql.CollectedField, obj *models.EntryEvidence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EntryEvidence_gradedSessions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.GradedSessions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EntryEvidence_gradedSessions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EntryEvidence", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _EraseSessionPayload_erased(ctx context.Context, field graphql.CollectedField, obj *models.EraseSessionPayload) (ret graphql.Marshaler) {
@@ -17696,6 +17799,38 @@ func (ec *executionContext) _RegistryEntry_evalCount(ctx context.Context, field 
 }
 func (ec *executionContext) fieldContext_RegistryEntry_evalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("RegistryEntry", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryEntry_evidence(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntry_evidence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RegistryEntry().Evidence(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EntryEvidence) graphql.Marshaler {
+			return ec.marshalNEntryEvidence2ᚖskillgraphᚋmodelsᚐEntryEvidence(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntry_evidence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryEntry",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EntryEvidence(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _RegistryEntry_skill(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
@@ -25928,6 +26063,49 @@ func (ec *executionContext) _DryRunDay(ctx context.Context, sel ast.SelectionSet
 	return out
 }
 
+var entryEvidenceImplementors = []string{"EntryEvidence"}
+
+func (ec *executionContext) _EntryEvidence(ctx context.Context, sel ast.SelectionSet, obj *models.EntryEvidence) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, entryEvidenceImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EntryEvidence")
+		case "passRate":
+			out.Values[i] = ec._EntryEvidence_passRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "gradedSessions":
+			out.Values[i] = ec._EntryEvidence_gradedSessions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var eraseSessionPayloadImplementors = []string{"EraseSessionPayload"}
 
 func (ec *executionContext) _EraseSessionPayload(ctx context.Context, sel ast.SelectionSet, obj *models.EraseSessionPayload) graphql.Marshaler {
@@ -29520,6 +29698,44 @@ func (ec *executionContext) _RegistryEntry(ctx context.Context, sel ast.Selectio
 					}
 				}()
 				res = ec._RegistryEntry_evalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "evidence":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryEntry_evidence(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -33710,6 +33926,16 @@ func (ec *executionContext) marshalNDryRunDay2ᚖskillgraphᚋmodelsᚐDryRunDay
 func (ec *executionContext) unmarshalNDryRunInput2skillgraphᚋmodelsᚐDryRunInput(ctx context.Context, v any) (models.DryRunInput, error) {
 	res, err := ec.unmarshalInputDryRunInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNEntryEvidence2ᚖskillgraphᚋmodelsᚐEntryEvidence(ctx context.Context, sel ast.SelectionSet, v *models.EntryEvidence) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._EntryEvidence(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNEntryType2skillgraphᚋmodelsᚐEntryType(ctx context.Context, v any) (models.EntryType, error) {

@@ -33,8 +33,8 @@ type Config struct {
 	Store  *store.Store
 	Alerts resolvers.Alerts
 	Blobs  *blob.Store
-	// PublicURL is where clients reach the server, for links back to it; empty: where each request came in.
-	PublicURL string
+	// BaseURL is where clients reach the server, for links back to it; empty: where each request came in.
+	BaseURL string
 	// CORSOrigins may read answers in a browser; "*" is everybody.
 	CORSOrigins []string
 	// MetricsElsewhere keeps /metrics off this handler.
@@ -71,7 +71,7 @@ func New(cfg Config) (*Server, error) {
 	keys := viewer.NewKeys(cfg.Store, cfg.Clock)
 
 	r := chi.NewRouter()
-	r.Use(identify, locate(cfg.PublicURL), logRequests(reg), recoverPanics, allowOrigins(cfg.CORSOrigins))
+	r.Use(identify, locate(cfg.BaseURL), logRequests(reg), recoverPanics, allowOrigins(cfg.CORSOrigins))
 	r.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, http.StatusOK, "ok") })
 	r.Get("/readyz", ready(cfg.Store))
 	r.Get("/schema.graphql", sdl)
