@@ -49,6 +49,7 @@ CREATE TABLE registry_versions (
   source         text NOT NULL CHECK (source IN ('CLI', 'REPOHOST', 'REPOHOST_DIRECT')),
   source_ref     text,
   source_repo    text,
+  source_commit  text,
   baseline       double precision,
   rolled_back    boolean NOT NULL DEFAULT false,
   revoked_at     timestamptz,

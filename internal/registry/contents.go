@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"skillgraph/internal/archive"
+	"skillgraph/internal/ids"
+	"skillgraph/internal/store"
 	"skillgraph/internal/textdiff"
 	"skillgraph/models"
 )
@@ -78,17 +80,9 @@ func (r *Registry) texts(ctx context.Context, hash string, wanted map[string]boo
 
 // Diff is what changed from one tree to another.
 func (r *Registry) Diff(ctx context.Context, before, after Tree) (*models.FileChanges, error) {
-	out := &models.FileChanges{Files: changes(before.Files, after.Files)}
+	out := count(changes(before.Files, after.Files))
 	olds, news := map[string]bool{}, map[string]bool{}
 	for _, c := range out.Files {
-		switch c.Kind {
-		case models.FileChangeKindAdded:
-			out.Added++
-		case models.FileChangeKindRemoved:
-			out.Removed++
-		case models.FileChangeKindChanged:
-			out.Changed++
-		}
 		if shown(c.OldSize) && shown(c.NewSize) {
 			olds[c.Path], news[c.Path] = c.OldSize != nil, c.NewSize != nil
 		}
@@ -108,6 +102,42 @@ func (r *Registry) Diff(ctx context.Context, before, after Tree) (*models.FileCh
 		}
 	}
 	return out, nil
+}
+
+// ChangesOf counts what changed since the version before; the texts are not read.
+func (r *Registry) ChangesOf(ctx context.Context, o store.Org, v *models.RegistryVersion) (*models.FileChanges, error) {
+	before, err := o.VersionBefore(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	keys := []ids.ID{v.ID}
+	if before != nil {
+		keys = append(keys, before.ID)
+	}
+	files, err := o.FilesOf(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	var old []*models.FileInfo
+	if before != nil {
+		old = files[before.ID]
+	}
+	return count(changes(old, files[v.ID])), nil
+}
+
+func count(files []*models.FileChange) *models.FileChanges {
+	out := &models.FileChanges{Files: files}
+	for _, c := range files {
+		switch c.Kind {
+		case models.FileChangeKindAdded:
+			out.Added++
+		case models.FileChangeKindRemoved:
+			out.Removed++
+		case models.FileChangeKindChanged:
+			out.Changed++
+		}
+	}
+	return out
 }
 
 // shown reports whether a file is small enough to be compared; one that is not there is.
