@@ -78,7 +78,7 @@ CREATE TABLE registry_releases (
   org_id     uuid NOT NULL,
   id         uuid NOT NULL,
   entry_id   uuid NOT NULL,
-  number     integer GENERATED ALWAYS AS IDENTITY,
+  number     bigint GENERATED ALWAYS AS IDENTITY,
   kind       text NOT NULL CHECK (kind IN ('PUSH', 'ROLLBACK', 'REVOCATION')),
   from_id    uuid,
   to_id      uuid,
