@@ -7,6 +7,7 @@ import (
 
 	"skillgraph/graph/generated"
 	"skillgraph/graph/loader"
+	"skillgraph/internal/blob"
 	"skillgraph/internal/errs"
 	"skillgraph/internal/face"
 	"skillgraph/internal/store"
@@ -16,6 +17,7 @@ import (
 // Root is the root of all resolvers, with what leads out of the process.
 type Root struct {
 	Alerts Alerts
+	Blobs  *blob.Store
 }
 
 type (

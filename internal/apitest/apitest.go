@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"skillgraph/internal/alerting"
+	"skillgraph/internal/blob"
 	"skillgraph/internal/dbtest"
 	"skillgraph/internal/ids"
 	"skillgraph/internal/jobs"
@@ -32,6 +33,7 @@ type Server struct {
 	URL      string
 	Handler  http.Handler // what answers there
 	Store    *store.Store
+	Blobs    *blob.Store
 	Alerts   *jobs.Alerts              // no jobs run unless a test runs them
 	Database string                    // its URL
 	Keys     map[string]string         // API keys by who holds them
@@ -77,11 +79,12 @@ func Open(t testing.TB, url string, db *store.Store) *Server {
 	sender, err := alerting.New(outbound.New(allow), alerting.MailConfig{}, time.Now)
 	require.NoError(t, err)
 	alerts := &jobs.Alerts{Sender: sender, Now: time.Now, Check: func(url string) error { return outbound.CheckURL(url, allow) }}
-	srv, err := server.New(server.Config{Store: db, Alerts: alerts})
+	blobs := dbtest.Blobs(t, db)
+	srv, err := server.New(server.Config{Store: db, Alerts: alerts, Blobs: blobs})
 	require.NoError(t, err)
 	web := httptest.NewServer(srv)
 	t.Cleanup(web.Close)
-	s := &Server{URL: web.URL, Handler: srv, Store: db, Alerts: alerts, Database: url, Keys: map[string]string{}, Viewers: map[string]*models.Viewer{}, Orgs: map[string]ids.ID{}}
+	s := &Server{URL: web.URL, Handler: srv, Store: db, Blobs: blobs, Alerts: alerts, Database: url, Keys: map[string]string{}, Viewers: map[string]*models.Viewer{}, Orgs: map[string]ids.ID{}}
 	for _, p := range people {
 		s.Keys[p.name], s.Viewers[p.name] = dbtest.Key(t, db, p.org, p.name+"@example.com", p.plan, p.role, p.can...)
 		s.Orgs[p.org] = s.Viewers[p.name].OrgID

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"skillgraph/internal/blob"
 	"skillgraph/internal/ids"
 	"skillgraph/internal/store"
 	"skillgraph/models"
@@ -14,7 +15,7 @@ import (
 const orgName = "demo"
 
 // Load makes the demo organizations, unless they are there, and returns a key of the first one's owner.
-func Load(ctx context.Context, s *store.Store, now time.Time) (string, error) {
+func Load(ctx context.Context, s *store.Store, _ *blob.Store, now time.Time) (string, error) {
 	orgs, err := s.Organizations(ctx)
 	if err != nil {
 		return "", err

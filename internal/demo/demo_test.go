@@ -29,7 +29,7 @@ func TestLoad(t *testing.T) {
 			t.Parallel()
 			s := dbtest.Open(t, dbtest.Database(t), store.Options{MaxConns: 10, Clock: func() time.Time { return now }})
 			begun := time.Now()
-			key, err := demo.Load(t.Context(), s, now)
+			key, err := demo.Load(t.Context(), s, dbtest.Blobs(t, s), now)
 			require.NoError(t, err)
 			t.Logf("loaded in %s", time.Since(begun))
 
@@ -42,7 +42,7 @@ func TestLoad(t *testing.T) {
 			requireSkills(t, org, now)
 			requireIncidents(t, s, org)
 
-			again, err := demo.Load(t.Context(), s, now)
+			again, err := demo.Load(t.Context(), s, dbtest.Blobs(t, s), now)
 			require.NoError(t, err)
 			_, err = s.Viewer(t.Context(), again)
 			require.NoError(t, err)

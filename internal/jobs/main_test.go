@@ -224,7 +224,7 @@ func (w *world) state(t *testing.T, a *models.Alert) *models.Alert {
 // start works on the queue as a server does, until the test ends.
 func (w *world) start(t *testing.T, s *store.Store) *jobs.Jobs {
 	t.Helper()
-	j, err := jobs.Start(t.Context(), jobs.Config{Store: s, Alerts: w.alerts, AlertInterval: time.Second})
+	j, err := jobs.Start(t.Context(), jobs.Config{Store: s, Alerts: w.alerts, AlertInterval: time.Second, Blobs: dbtest.Blobs(t, s)})
 	require.NoError(t, err)
 	t.Cleanup(func() { stop(t, j) })
 	return j

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"skillgraph/graph"
+	"skillgraph/internal/blob"
 	"skillgraph/internal/errs"
 	"skillgraph/internal/jobs"
 	"skillgraph/internal/otlp"
@@ -30,6 +31,7 @@ import (
 type Config struct {
 	Store  *store.Store
 	Alerts resolvers.Alerts
+	Blobs  *blob.Store
 	// CORSOrigins may read answers in a browser; "*" is everybody.
 	CORSOrigins []string
 	// MetricsElsewhere keeps /metrics off this handler.
@@ -58,7 +60,7 @@ func New(cfg Config) (*Server, error) {
 	cfg.Store.Collect(reg)
 	jobs.Collect(cfg.Store, reg)
 	executor := graph.New(graph.Config{
-		Store: cfg.Store, Resolvers: resolvers.Root{Alerts: cfg.Alerts}, Metrics: graph.NewMetrics(reg),
+		Store: cfg.Store, Resolvers: resolvers.Root{Alerts: cfg.Alerts, Blobs: cfg.Blobs}, Metrics: graph.NewMetrics(reg),
 		Stored: rest.Stored(routes), Transport: rest.Transport{},
 	})
 	s := &Server{Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{})}
