@@ -199,4 +199,13 @@ type (
 	SuiteRevisionEdge       = Edge[SuiteRevision]
 	UserConnection          = Connection[User]
 	UserEdge                = Edge[User]
+
+	RepoInstallationConnection = Connection[RepoInstallation]
+	RepoInstallationEdge       = Edge[RepoInstallation]
+	SnapshotConnection         = Connection[Snapshot]
+	SnapshotEdge               = Edge[Snapshot]
+	SnapshotFileConnection     = Connection[SnapshotFile]
+	SnapshotFileEdge           = Edge[SnapshotFile]
+	ValidationReportConnection = Connection[ValidationReport]
+	ValidationReportEdge       = Edge[ValidationReport]
 )

@@ -16,8 +16,9 @@ import (
 
 // Root is the root of all resolvers, with what leads out of the process.
 type Root struct {
-	Alerts Alerts
-	Blobs  *blob.Store
+	Alerts  Alerts
+	Blobs   *blob.Store
+	Sources Sources
 }
 
 type (
@@ -30,11 +31,18 @@ type (
 	mutation       struct{ Root }
 	notification   struct{}
 	organization   struct{}
-	query          struct{}
+	query          struct{ Root }
 	skill          struct{}
 	skillConfusion struct{}
 	suiteRevision  struct{}
 	viewerType     struct{}
+
+	repohostSource struct {
+		sourceType[*models.RepohostSource]
+	}
+	snapshot         struct{}
+	snapshotFile     struct{ Root }
+	validationReport struct{}
 )
 
 // The wiring that gqlgen asks for.
@@ -47,11 +55,17 @@ func (Root) Incident() generated.IncidentResolver             { return incident{
 func (r Root) Mutation() generated.MutationResolver           { return mutation{r} }
 func (Root) Notification() generated.NotificationResolver     { return notification{} }
 func (Root) Organization() generated.OrganizationResolver     { return organization{} }
-func (Root) Query() generated.QueryResolver                   { return query{} }
+func (r Root) Query() generated.QueryResolver                 { return query{r} }
 func (Root) Skill() generated.SkillResolver                   { return skill{} }
 func (Root) SkillConfusion() generated.SkillConfusionResolver { return skillConfusion{} }
 func (Root) SuiteRevision() generated.SuiteRevisionResolver   { return suiteRevision{} }
 func (Root) Viewer() generated.ViewerResolver                 { return viewerType{} }
+
+func (Root) RepohostSource() generated.RepohostSourceResolver     { return repohostSource{} }
+func (Root) Snapshot() generated.SnapshotResolver                 { return snapshot{} }
+func (r Root) SnapshotFile() generated.SnapshotFileResolver       { return snapshotFile{r} }
+func (Root) UploadSource() generated.UploadSourceResolver         { return sourceType[*models.UploadSource]{} }
+func (Root) ValidationReport() generated.ValidationReportResolver { return validationReport{} }
 
 // org is the organization that the caller sees.
 func org(ctx context.Context) store.Org { return loader.Org(ctx) }

@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"skillgraph/internal/blob"
+	"skillgraph/internal/hosting"
 	"skillgraph/internal/jobs"
 	"skillgraph/internal/postgres"
+	"skillgraph/internal/repohost"
 	"skillgraph/internal/server"
 	"skillgraph/internal/store"
 )
@@ -40,6 +42,7 @@ func serve(ctx context.Context, e env, args []string) error {
 	cfg.Var(&cfg.corsOrigins, "cors-origins", "origins whose pages may use the API, with commas between them; * is all (default: none)")
 	cfg.telemetry.register(cfg.flags)
 	cfg.registerBlobs()
+	cfg.registerRepos()
 	if _, err := cfg.read(args); err != nil {
 		return err
 	}
@@ -80,11 +83,12 @@ func serve(ctx context.Context, e env, args []string) error {
 		return err
 	}
 	defer blobs.Close()
-	srv, err := server.New(server.Config{Store: db.Store, Alerts: alerts, Blobs: blobs, CORSOrigins: cfg.corsOrigins, MetricsElsewhere: cfg.metricsAddr != ""})
+	sources := hosting.New(blobs, repohost.NewLocal(cfg.reposRoot()))
+	srv, err := server.New(server.Config{Store: db.Store, Alerts: alerts, Blobs: blobs, Sources: sources, CORSOrigins: cfg.corsOrigins, MetricsElsewhere: cfg.metricsAddr != ""})
 	if err != nil {
 		return err
 	}
-	stopJobs, err := cfg.startJobs(ctx, db, alerts, blobs)
+	stopJobs, err := cfg.startJobs(ctx, db, alerts, blobs, sources)
 	if err != nil {
 		return err
 	}
@@ -93,12 +97,14 @@ func serve(ctx context.Context, e env, args []string) error {
 }
 
 // startJobs works on the queue, unless the database may not be up to date.
-func (cfg serveConfig) startJobs(ctx context.Context, db *database, alerts *jobs.Alerts, blobs *blob.Store) (stop func(), err error) {
+func (cfg serveConfig) startJobs(ctx context.Context, db *database, alerts *jobs.Alerts, blobs *blob.Store, sources *hosting.Hosting) (stop func(), err error) {
 	if err := db.Ready(ctx); err != nil {
 		slog.WarnContext(ctx, "no jobs are worked on", "error", err)
 		return func() {}, nil
 	}
-	running, err := jobs.Start(context.WithoutCancel(ctx), jobs.Config{Store: db.Store, Alerts: alerts, AlertInterval: cfg.telemetry.alertInterval, Blobs: blobs})
+	running, err := jobs.Start(context.WithoutCancel(ctx), jobs.Config{
+		Store: db.Store, Alerts: alerts, AlertInterval: cfg.telemetry.alertInterval, Blobs: blobs, Hosting: sources,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,9 @@ import (
 )
 
 // blobReferences are the columns that refer to blobs(hash), each with a foreign key and an index.
-var blobReferences = []struct{ table, column string }{}
+var blobReferences = []struct{ table, column string }{
+	{"snapshots", "blob_hash"},
+}
 
 const (
 	blobBatch     = 1000
