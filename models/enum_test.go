@@ -97,6 +97,12 @@ func TestEnums(t *testing.T) {
 		"VersionSource":     enumOf(models.AllVersionSource, models.ParseVersionSource, func(e *models.VersionSource, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 		"Visibility":        enumOf(models.AllVisibility, models.ParseVisibility, func(e *models.Visibility, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 		"VerifierKind":      enumOf(models.AllVerifierKind, models.ParseVerifierKind, func(e *models.VerifierKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+
+		"AccountType":      enumOf(models.AllAccountType, models.ParseAccountType, func(e *models.AccountType, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"FileStatus":       enumOf(models.AllFileStatus, models.ParseFileStatus, func(e *models.FileStatus, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"IssueLevel":       enumOf(models.AllIssueLevel, models.ParseIssueLevel, func(e *models.IssueLevel, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"SourceType":       enumOf(models.AllSourceType, models.ParseSourceType, func(e *models.SourceType, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"ValidationStatus": enumOf(models.AllValidationStatus, models.ParseValidationStatus, func(e *models.ValidationStatus, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 	}
 	for name, def := range schema.Types {
 		if def.Kind == ast.Enum && !def.BuiltIn {

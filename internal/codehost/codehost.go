@@ -19,7 +19,23 @@ import (
 type Host struct {
 	Driver   repohost.Driver
 	Registry *registry.Registry
-	BaseURL  string // of this server, for links in check-runs; empty: no links
+	BaseURL  string // of this server, for links in check-runs
+	Grants   bool   // whether accounts need a grant of the operator: the host cannot tell whose they are
+}
+
+// Bind binds an installation to the organization. What another one has is refused before the code host is asked.
+func (h *Host) Bind(ctx context.Context, o store.Org, in models.BindInstallationInput) (bound *models.RepoInstallation, isNew bool, err error) {
+	i, err := in.Installation()
+	if err != nil {
+		return nil, false, err
+	}
+	if err := o.FreeInstallation(ctx, i); err != nil {
+		return nil, false, err
+	}
+	if err := h.Driver.Check(ctx, account(i)); err != nil {
+		return nil, false, err
+	}
+	return o.BindInstallation(ctx, i, h.Grants)
 }
 
 // Repositories lists what an installation may read, and which of it another organization publishes from.

@@ -71,7 +71,11 @@ func (h *Host) summary(ctx context.Context, o store.Org, a *models.PublishAttemp
 	if err != nil || v == nil {
 		return text, err
 	}
-	changes, err := h.Registry.ChangesOf(ctx, o, v)
+	before, err := o.VersionBefore(ctx, v)
+	if err != nil {
+		return "", err
+	}
+	changes, err := h.Registry.Diff(ctx, o, before, v)
 	if err != nil {
 		return "", err
 	}

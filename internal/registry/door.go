@@ -6,12 +6,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"io"
 
 	"skillgraph/internal/archive"
 	"skillgraph/internal/blob"
 	"skillgraph/internal/errs"
+	"skillgraph/internal/folder"
 	"skillgraph/internal/ids"
 	"skillgraph/internal/store"
 	"skillgraph/models"
@@ -22,6 +22,8 @@ type Registry struct {
 	Blobs *blob.Store
 	Links Links
 }
+
+func (r *Registry) folders() folder.Reader { return folder.Reader{Blobs: r.Blobs} }
 
 const skillFile = "SKILL.md"
 
@@ -88,6 +90,3 @@ func (c *counter) Write(p []byte) (int, error) {
 	c.n += len(p)
 	return len(p), nil
 }
-
-// errFound stops the reading of an archive when everything wanted was seen.
-var errFound = errors.New("found")
