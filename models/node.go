@@ -22,6 +22,6 @@ func (*RegistryEntry) IsNode()    {}
 func (*RegistryVersion) IsNode()  {}
 func (*Release) IsNode()          {}
 func (*Installation) IsNode()     {}
-func (*RepoLink) IsNode() {}
-func (*PublishAttempt) IsNode() {}
-func (*RepoDelivery) IsNode() {}
+func (*RepoLink) IsNode()         {}
+func (*PublishAttempt) IsNode()   {}
+func (*RepoDelivery) IsNode()     {}

@@ -227,7 +227,6 @@ const (
 var (
 	entryName   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 	versionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+_-]{0,127}$`)
-	repoName    = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}/[A-Za-z0-9._-]{1,100}$`)
 	sha256Hex   = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
 )
 

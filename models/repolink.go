@@ -95,7 +95,6 @@ type Received struct {
 }
 
 const (
-	defaultBranch     = "main"
 	defaultTagPattern = "v*"
 	maxRefName        = 250
 )
@@ -103,7 +102,7 @@ const (
 // Link makes the connection that the input describes.
 func (in ConnectRepositoryInput) Link() (*RepoLink, error) {
 	l := &RepoLink{
-		EntryID: in.EntryID, RepoFullName: in.RepoFullName, DefaultBranch: or(in.DefaultBranch.Value(), defaultBranch), SkillPath: or(in.SkillPath.Value(), "."),
+		EntryID: in.EntryID, RepoFullName: in.RepoFullName, DefaultBranch: or(in.DefaultBranch.Value(), defaultBranch), SkillPath: or(in.SkillPath.Value(), rootPath),
 		AutoPublish: or(in.AutoPublish.Value(), true), WriteBackEnabled: or(in.WriteBackEnabled.Value(), false), TagPattern: or(in.TagPattern.Value(), defaultTagPattern),
 	}
 	return l, l.Validate()
@@ -117,7 +116,7 @@ func (l *RepoLink) Validate() error {
 	if err := checkText(errs.At("defaultBranch"), l.DefaultBranch, 1, maxRefName); err != nil {
 		return err
 	}
-	if l.SkillPath != "." && !IsLocalPath(strings.TrimSuffix(l.SkillPath, "/")) {
+	if l.SkillPath != rootPath && !IsLocalPath(strings.TrimSuffix(l.SkillPath, "/")) {
 		return errs.At("skillPath").Because("must be a folder inside the repository, such as skills/pdf; . is its root")
 	}
 	if err := checkText(errs.At("tagPattern"), l.TagPattern, 1, maxRefName); err != nil {

@@ -43,11 +43,11 @@ type (
 	release         struct{}
 	syncEntry       struct{ Root }
 	viewerType      struct{}
-	repohostSource struct {
+	repohostSource  struct {
 		sourceType[*models.RepohostSource]
 	}
-	publishAttempt struct{}
-	repoLink struct{}
+	publishAttempt   struct{}
+	repoLink         struct{}
 	snapshot         struct{}
 	snapshotFile     struct{ Root }
 	validationReport struct{}
@@ -74,8 +74,8 @@ func (Root) Release() generated.ReleaseResolver                   { return relea
 func (r Root) SyncEntry() generated.SyncEntryResolver             { return syncEntry{r} }
 func (Root) Viewer() generated.ViewerResolver                     { return viewerType{} }
 func (Root) RepohostSource() generated.RepohostSourceResolver     { return repohostSource{} }
-func (Root) PublishAttempt() generated.PublishAttemptResolver { return publishAttempt{} }
-func (Root) RepoLink() generated.RepoLinkResolver { return repoLink{} }
+func (Root) PublishAttempt() generated.PublishAttemptResolver     { return publishAttempt{} }
+func (Root) RepoLink() generated.RepoLinkResolver                 { return repoLink{} }
 func (Root) Snapshot() generated.SnapshotResolver                 { return snapshot{} }
 func (r Root) SnapshotFile() generated.SnapshotFileResolver       { return snapshotFile{r} }
 func (Root) UploadSource() generated.UploadSourceResolver         { return sourceType[*models.UploadSource]{} }

@@ -27,7 +27,7 @@ const drainTime = 20 * time.Second
 type serveConfig struct {
 	*flags
 	addr, baseURL, metricsAddr, logFormat, logLevel string
-	webhookSecret string
+	webhookSecret                                   string
 	migrate                                         bool
 	corsOrigins                                     list
 	telemetry                                       telemetryFlags

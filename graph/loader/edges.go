@@ -63,7 +63,7 @@ var (
 	SkillEntry         = one("Skill.registryEntry", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.EntriesOfSkills)
 	VersionAuthor      = one("RegistryVersion.pushedBy", func(v *models.RegistryVersion) *ids.ID { return v.PushedByID }, store.Org.UsersByID)
 	VersionEntry       = one("RegistryVersion.entry", func(v *models.RegistryVersion) *ids.ID { return &v.EntryID }, store.Org.EntriesByID)
-	VersionFiles       = one("RegistryVersion.files", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.FilesOf)
+	VersionFiles       = one("RegistryVersion.files", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.VersionFilesOf)
 	VersionInstalls    = one("RegistryVersion.installationCount", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.VersionInstallationCounts)
 	VersionManifest    = one("RegistryVersion.fileManifest", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.ManifestsOf)
 	VersionQuality     = one("RegistryVersion.quality", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.QualityOf)

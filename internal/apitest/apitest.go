@@ -40,7 +40,7 @@ type Server struct {
 	Store    *store.Store
 	Blobs    *blob.Store
 	Hosting  *hosting.Hosting
-	Host *codehost.Host
+	Host     *codehost.Host
 	Repos    string                    // where the repositories of the code host are
 	Alerts   *jobs.Alerts              // no jobs run unless a test runs them
 	Database string                    // its URL

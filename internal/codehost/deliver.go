@@ -17,7 +17,7 @@ import (
 const maxTries = 8
 
 // Deliver acts upon a delivery. An error means that it should be tried again.
-func (h *Host) Deliver(ctx context.Context, s *store.Store, d *store.Delivery) error {
+func (h *Host) Deliver(ctx context.Context, s *store.Store, d *store.Told) error {
 	var told repohost.Delivery
 	if err := json.Unmarshal(d.Payload, &told); err != nil {
 		return s.DeliveryDone(ctx, d.ID, models.DeliveryStateIgnored, "it cannot be read: "+err.Error())

@@ -12,7 +12,7 @@ import (
 
 // File is one file of a version with its text; nil when there is none.
 func (r *Registry) File(ctx context.Context, o store.Org, v *models.RegistryVersion, path string) (*models.FileContent, error) {
-	files, err := o.FilesOf(ctx, []ids.ID{v.ID})
+	files, err := o.VersionFilesOf(ctx, []ids.ID{v.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (r *Registry) Diff(ctx context.Context, o store.Org, before, after *models.
 	if before != nil {
 		keys, hash = append(keys, before.ID), before.ContentHash
 	}
-	files, err := o.FilesOf(ctx, keys)
+	files, err := o.VersionFilesOf(ctx, keys)
 	if err != nil {
 		return nil, err
 	}

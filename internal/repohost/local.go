@@ -6,22 +6,15 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/cache"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
-	"github.com/go-git/go-git/v5/plumbing/object"
-	"github.com/go-git/go-git/v5/storage/filesystem"
 
 	"skillgraph/internal/archive"
-	"skillgraph/internal/errs"
 	"skillgraph/models"
 )
 
@@ -34,11 +27,7 @@ func NewLocal(root string) *Local { return &Local{root} }
 
 var _ Driver = (*Local)(nil)
 
-const (
-	suffix       = ".git"
-	inMemory     = 8 << 20 // larger objects are streamed
-	objectsCache = 16 << 20
-)
+const suffix = ".git"
 
 // Repositories lists the repositories in the account's folder.
 func (l *Local) Repositories(ctx context.Context, a Account) ([]Repository, error) {
@@ -57,9 +46,9 @@ func (l *Local) Repositories(ctx context.Context, a Account) ([]Repository, erro
 			slog.WarnContext(ctx, "a folder is no repository", "account", a.Login, "name", e.Name(), "error", err)
 			continue
 		}
-		repo := Repository{Owner: a.Login, Name: name, Visibility: "private", DefaultBranch: "main", PushedAt: newest(r)}
+		repo := Repository{Owner: a.Login, Name: name, Visibility: "private", DefaultBranch: "main", PushedAt: newest(r.git)}
 		repo.ID = stableID(repo.FullName())
-		if head, err := r.Reference(plumbing.HEAD, false); err == nil && head.Target().IsBranch() {
+		if head, err := r.git.Reference(plumbing.HEAD, false); err == nil && head.Target().IsBranch() {
 			repo.DefaultBranch = head.Target().Short()
 		}
 		out = append(out, repo)
@@ -102,7 +91,7 @@ func (l *Local) Resolve(_ context.Context, a Account, repo, branch string) (stri
 	if name.Validate() != nil {
 		return "", noBranch(repo, branch)
 	}
-	ref, err := r.Reference(name, true)
+	ref, err := r.git.Reference(name, true)
 	if errors.Is(err, plumbing.ErrReferenceNotFound) {
 		return "", noBranch(repo, branch)
 	}
@@ -112,128 +101,109 @@ func (l *Local) Resolve(_ context.Context, a Account, repo, branch string) (stri
 	return ref.Hash().String(), nil
 }
 
-func noBranch(repo, branch string) error {
-	return errs.New(errs.Conflict, "The repository %s has no branch %q", repo, branch)
+// ResolveTag finds the commit of a tag.
+func (l *Local) ResolveTag(_ context.Context, a Account, repo, tag string) (string, error) {
+	r, err := l.repository(a, repo)
+	if err != nil {
+		return "", err
+	}
+	name := plumbing.NewTagReferenceName(tag)
+	if name.Validate() != nil {
+		return "", noTag(repo, tag)
+	}
+	ref, err := r.git.Reference(name, true)
+	if errors.Is(err, plumbing.ErrReferenceNotFound) {
+		return "", noTag(repo, tag)
+	}
+	if err != nil {
+		return "", err
+	}
+	found, err := r.tag(ref)
+	if errors.Is(err, errNoCommit) {
+		return "", noTag(repo, tag)
+	}
+	return found.Commit, err
 }
 
-// Read walks the tree of a commit.
+// Tags lists the tags.
+func (l *Local) Tags(ctx context.Context, a Account, repo string) ([]Tag, error) {
+	r, err := l.repository(a, repo)
+	if err != nil {
+		return nil, err
+	}
+	refs, err := r.git.Tags()
+	if err != nil {
+		return nil, err
+	}
+	defer refs.Close()
+	out := []Tag{}
+	err = refs.ForEach(func(ref *plumbing.Reference) error {
+		t, err := r.tag(ref)
+		if errors.Is(err, errNoCommit) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		out = append(out, t)
+		return ctx.Err()
+	})
+	slices.SortFunc(out, oldest)
+	return out, err
+}
+
+// Check has nobody to ask.
+func (l *Local) Check(context.Context, Account) error { return nil }
+
+// PostStatus has nowhere to post.
+func (l *Local) PostStatus(context.Context, Account, string, string, Status) error {
+	return ErrUnsupported
+}
+
+// PostCheckRun has nowhere to post.
+func (l *Local) PostCheckRun(context.Context, Account, string, string, CheckRun) (string, error) {
+	return "", ErrUnsupported
+}
+
+// Read walks the tree of a commit below a folder.
 func (l *Local) Read(ctx context.Context, a Account, repo, commit, folder string, visit archive.Visit) ([]models.SkippedEntry, error) {
 	r, err := l.repository(a, repo)
 	if err != nil {
 		return nil, err
 	}
-	c, err := r.CommitObject(plumbing.NewHash(commit))
-	if err != nil {
-		return nil, err
-	}
-	tree, err := c.Tree()
-	if err == nil && folder != "." {
-		tree, err = tree.Tree(strings.TrimPrefix(folder, "./"))
-	}
-	if errors.Is(err, object.ErrDirectoryNotFound) || errors.Is(err, object.ErrEntryNotFound) {
-		return nil, errs.New(errs.Conflict, "The repository %s has no folder %q at commit %.7s", repo, folder, commit)
-	}
-	if err != nil {
-		return nil, err
-	}
 	w := &walk{ctx: ctx, repo: r, visit: visit}
-	err = w.tree(tree, "")
+	err = w.folder(plumbing.NewHash(commit), strings.TrimPrefix(folder, "./"))
+	switch {
+	case errors.Is(err, errNoFolder):
+		return nil, noFolder(repo, commit, folder)
+	case errors.Is(err, errNoCommit):
+		return nil, noCommit(repo, commit)
+	}
 	return w.skipped, err
 }
 
-// walk is a walk through a tree. A tree may have the same folder a thousand times, and that one another a thousand times, in a
-// few bytes: what is counted is what is walked.
-type walk struct {
-	ctx     context.Context //nolint:containedctx // of the one call that it serves
-	repo    *git.Repository
-	visit   archive.Visit
-	entries int
-	skipped []models.SkippedEntry
-}
-
-func (w *walk) tree(t *object.Tree, at string) error {
-	for _, e := range t.Entries {
-		if err := w.ctx.Err(); err != nil {
-			return err
-		}
-		if w.entries++; w.entries > archive.MaxEntries {
-			return errs.New(errs.TooLarge, "The folder has more than %d entries", archive.MaxEntries)
-		}
-		if err := w.entry(e, path.Join(at, e.Name), t); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w *walk) entry(e object.TreeEntry, at string, in *object.Tree) error {
-	switch e.Mode {
-	case filemode.Dir:
-		t, err := in.Tree(e.Name)
-		if err != nil {
-			return err
-		}
-		return w.tree(t, at)
-	case filemode.Symlink:
-		w.skip(at, "symlink")
-	case filemode.Submodule:
-		w.skip(at, "submodule")
-	default:
-		return w.file(e.Hash, at)
-	}
-	return nil
-}
-
-func (w *walk) skip(at, kind string) {
-	if len(w.skipped) < models.MaxSkipped {
-		w.skipped = append(w.skipped, models.SkippedEntry{Path: at, Kind: kind})
-	}
-}
-
-func (w *walk) file(hash plumbing.Hash, at string) error {
-	size, err := w.repo.Storer.EncodedObjectSize(hash)
-	if err != nil {
-		return err
-	}
-	if size > archive.MaxUnpacked { // before anything of it is read
-		return errs.New(errs.TooLarge, "%q is larger than %d MiB", at, archive.MaxUnpacked>>20)
-	}
-	blob, err := w.repo.BlobObject(hash)
-	if err != nil {
-		return err
-	}
-	content, err := blob.Reader()
-	if err != nil {
-		return err
-	}
-	defer content.Close()
-	return w.visit(at, size, content)
-}
-
 // repository opens a repository of the account.
-func (l *Local) repository(a Account, repo string) (*git.Repository, error) {
-	gone := errs.New(errs.Conflict, "There is no repository %s that the installation of %s may read", repo, a.Login)
+func (l *Local) repository(a Account, repo string) (*bare, error) {
 	owner, name, _ := strings.Cut(repo, "/")
 	if owner != a.Login {
-		return nil, gone
+		return nil, noRepository(a, repo)
 	}
 	entries, err := l.folder(owner)
 	if err != nil {
 		return nil, err
 	}
 	if !contains(entries, name+suffix) {
-		return nil, gone
+		return nil, noRepository(a, repo)
 	}
 	r, err := l.open(owner, name)
 	if errors.Is(err, git.ErrRepositoryNotExists) {
-		return nil, gone
+		return nil, noRepository(a, repo)
 	}
 	return r, err
 }
 
-func (l *Local) open(owner, name string) (*git.Repository, error) {
-	dir := osfs.New(filepath.Join(l.root, owner, name+suffix), osfs.WithBoundOS())
-	return git.Open(filesystem.NewStorageWithOptions(dir, cache.NewObjectLRU(objectsCache), filesystem.Options{LargeObjectThreshold: inMemory}), nil)
+func (l *Local) open(owner, name string) (*bare, error) {
+	return openBare(filepath.Join(l.root, owner, name+suffix))
 }
 
 // folder lists the folder of an account; an account without one has nothing.

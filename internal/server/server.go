@@ -30,11 +30,11 @@ import (
 
 // Config is what a server needs to know.
 type Config struct {
-	Store   *store.Store
-	Alerts  resolvers.Alerts
+	Store    *store.Store
+	Alerts   resolvers.Alerts
 	Registry *registry.Registry
-	Sources resolvers.Sources
-	Host    *codehost.Host
+	Sources  resolvers.Sources
+	Host     *codehost.Host
 	// WebhookSecret signs what the code host tells; empty: nothing is taken.
 	WebhookSecret string
 	// BaseURL is where clients reach the server, for links back to it; empty: where each request came in.

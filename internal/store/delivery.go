@@ -64,8 +64,8 @@ func lockQueue(ctx context.Context, pg querier, queue string) error {
 	return err
 }
 
-// Delivery is a delivery to be worked on.
-type Delivery struct {
+// Told is a delivery to be worked on.
+type Told struct {
 	ID      ids.ID      `bun:"id"`
 	OrgID   *ids.ID     `bun:"org_id"`
 	Payload models.JSON `bun:"payload"`
@@ -73,8 +73,8 @@ type Delivery struct {
 }
 
 // NextDelivery is the oldest delivery of a queue that nobody has worked on; nil when there is none.
-func (s *Store) NextDelivery(ctx context.Context, queue string) (*Delivery, error) {
-	rows, err := query[Delivery](ctx, s.pool, `UPDATE repo_deliveries t SET tries = t.tries + 1 WHERE t.id = (
+func (s *Store) NextDelivery(ctx context.Context, queue string) (*Told, error) {
+	rows, err := query[Told](ctx, s.pool, `UPDATE repo_deliveries t SET tries = t.tries + 1 WHERE t.id = (
 			SELECT n.id FROM repo_deliveries n WHERE n.queue = $1 AND n.state = 'PENDING' ORDER BY n.number LIMIT 1)
 		RETURNING t.id, t.org_id, t.payload, t.tries`, queue)
 	if err != nil || len(rows) == 0 {
@@ -107,7 +107,8 @@ func (s *Store) LeaveQueue(ctx context.Context, job *river.Job[DeliveriesJob]) (
 		if rows[0].Pending {
 			return errNotEmpty
 		}
-		_, err = river.JobCompleteTx[*riverpgxv5.Driver](ctx, &joinedTx{connection: connection{pg.(*pgx.Conn)}}, job)
+		var tx pgx.Tx = &joinedTx{connection: connection{pg.(*pgx.Conn)}}
+		_, err = river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
 		return err
 	})
 	if errors.Is(err, errNotEmpty) {

@@ -85,8 +85,8 @@ func (o Org) ManifestsOf(ctx context.Context, versions []ids.ID) (map[ids.ID]mod
 	return out, err
 }
 
-// FilesOf is the batch for the files of versions.
-func (o Org) FilesOf(ctx context.Context, versions []ids.ID) (map[ids.ID][]*models.FileInfo, error) {
+// VersionFilesOf is the batch for the files of versions.
+func (o Org) VersionFilesOf(ctx context.Context, versions []ids.ID) (map[ids.ID][]*models.FileInfo, error) {
 	raw, err := o.ManifestsOf(ctx, versions)
 	out := make(map[ids.ID][]*models.FileInfo, len(raw))
 	for id, files := range raw {

@@ -56,6 +56,26 @@ func Commit(dir, branch string, tree Tree, at time.Time) (string, error) {
 	return hash.String(), r.Storer.SetReference(plumbing.NewHashReference(name, hash))
 }
 
+// Tag makes a tag of a commit, a lightweight one.
+func Tag(dir, name, commit string) error {
+	r, err := git.PlainOpen(dir)
+	if err != nil {
+		return err
+	}
+	return r.Storer.SetReference(plumbing.NewHashReference(plumbing.NewTagReferenceName(name), plumbing.NewHash(commit)))
+}
+
+// AnnotatedTag makes a tag of a commit that says when it was made.
+func AnnotatedTag(dir, name, commit string, at time.Time) error {
+	r, err := git.PlainOpen(dir)
+	if err != nil {
+		return err
+	}
+	who := &object.Signature{Name: "Ada", Email: "ada@example.com", When: at}
+	_, err = r.CreateTag(name, plumbing.NewHash(commit), &git.CreateTagOptions{Tagger: who, Message: name})
+	return err
+}
+
 func open(dir, branch string) (*git.Repository, error) {
 	r, err := git.PlainOpen(dir)
 	if !errors.Is(err, git.ErrRepositoryNotExists) {
