@@ -7,6 +7,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/stretchr/testify/require"
 
+	"skillgraph/internal/errs"
 	"skillgraph/internal/ids"
 	"skillgraph/models"
 )
@@ -52,7 +53,10 @@ func TestConnectionRefuses(t *testing.T) {
 			in := models.ConnectRepositoryInput{RepoFullName: "acme/pdf"}
 			tt.change(&in)
 			_, err := in.Link()
-			requireAt(t, err, tt.because, tt.path)
+			var refused *errs.Error
+			require.ErrorAs(t, err, &refused)
+			require.Equal(t, []string{tt.path}, refused.Path)
+			require.Contains(t, refused.Message, tt.because)
 		})
 	}
 }

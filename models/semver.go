@@ -20,7 +20,7 @@ func isPrerelease(version string) bool {
 }
 
 // BranchVersion is what a commit of a branch is published as.
-func BranchVersion(commit string) string { return branchPrefix + commit[:7] }
+func BranchVersion(commit string) string { return branchPrefix + commit[:min(7, len(commit))] }
 
 // TagVersion is what a tag is published as: without the leading v where the rest is a semantic version.
 func TagVersion(tag string) string {

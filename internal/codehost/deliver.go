@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime/debug"
 	"strings"
 
 	"skillgraph/internal/errs"
@@ -25,7 +26,7 @@ func (h *Host) Deliver(ctx context.Context, s *store.Store, d *store.Told) error
 	if d.OrgID == nil {
 		return s.DeliveryDone(ctx, d.ID, models.DeliveryStateIgnored, "nobody has bound the installation")
 	}
-	outcome, followed, err := h.act(ctx, s.Org(*d.OrgID, ids.ID{}), told)
+	outcome, followed, err := h.safely(ctx, s.Org(*d.OrgID, ids.ID{}), told)
 	switch {
 	case err != nil && d.Tries < maxTries:
 		return err
@@ -35,6 +36,16 @@ func (h *Host) Deliver(ctx context.Context, s *store.Store, d *store.Told) error
 		return s.DeliveryDone(ctx, d.ID, models.DeliveryStateIgnored, outcome)
 	}
 	return s.DeliveryDone(ctx, d.ID, models.DeliveryStateDone, outcome)
+}
+
+// safely does what follows from a delivery; one that makes us fall must not keep those behind it waiting for ever.
+func (h *Host) safely(ctx context.Context, o store.Org, told repohost.Delivery) (outcome string, followed bool, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return h.act(ctx, o, told)
 }
 
 func (h *Host) act(ctx context.Context, o store.Org, told repohost.Delivery) (outcome string, followed bool, err error) {

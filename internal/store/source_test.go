@@ -365,12 +365,12 @@ func TestBindInstallation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()
-	first, isNew, err := w.acme.BindInstallation(ctx, bind(7, "acme"))
+	first, isNew, err := w.acme.BindInstallation(ctx, bind(7, "acme"), true)
 	require.NoError(t, err)
 	require.True(t, isNew)
 	change := bind(7, "acme")
 	change.AccountType, change.Suspended = models.AccountTypeUser, true
-	again, isNew, err := w.acme.BindInstallation(ctx, change)
+	again, isNew, err := w.acme.BindInstallation(ctx, change, true)
 	require.NoError(t, err)
 	require.False(t, isNew)
 	require.Equal(t, first.ID, again.ID)
@@ -382,11 +382,11 @@ func TestBindInstallation(t *testing.T) {
 	require.Equal(t, again, stored)
 
 	// Whose it is comes first.
-	_, _, err = w.other.BindInstallation(ctx, bind(7, "acme"))
+	_, _, err = w.other.BindInstallation(ctx, bind(7, "acme"), true)
 	requireCode(t, errs.Conflict, err)
-	_, _, err = w.other.BindInstallation(ctx, bind(8, "acme"))
+	_, _, err = w.other.BindInstallation(ctx, bind(8, "acme"), true)
 	requireCode(t, errs.Forbidden, err)
-	_, _, err = w.acme.BindInstallation(ctx, bind(7, "elsewhere"))
+	_, _, err = w.acme.BindInstallation(ctx, bind(7, "elsewhere"), true)
 	requireCode(t, errs.Forbidden, err)
 	stored, err = w.acme.Installation(ctx, 7)
 	require.NoError(t, err)
@@ -397,10 +397,10 @@ func TestBindInstallation(t *testing.T) {
 	for range 2 {
 		require.NoError(t, w.GrantAccount(ctx, "other", "acme"))
 	}
-	_, isNew, err = w.other.BindInstallation(ctx, bind(8, "acme"))
+	_, isNew, err = w.other.BindInstallation(ctx, bind(8, "acme"), true)
 	require.NoError(t, err)
 	require.True(t, isNew)
-	_, _, err = w.other.BindInstallation(ctx, bind(9, "Acme"))
+	_, _, err = w.other.BindInstallation(ctx, bind(9, "Acme"), true)
 	requireCode(t, errs.Forbidden, err)
 	requireCode(t, errs.NotFound, w.GrantAccount(ctx, "nobody", "acme"))
 	requireCode(t, errs.Invalid, w.GrantAccount(ctx, "other", "../acme"))
@@ -517,7 +517,7 @@ var hosting = map[string]func(t *testing.T, o store.Org, f foreign){
 		requireCode(t, errs.Invalid, err)
 	},
 	"BindInstallation": func(t *testing.T, o store.Org, _ foreign) {
-		_, _, err := o.BindInstallation(t.Context(), bind(7, "acme"))
+		_, _, err := o.BindInstallation(t.Context(), bind(7, "acme"), true)
 		requireCode(t, errs.Conflict, err)
 	},
 }
@@ -533,7 +533,7 @@ func (w world) hosted(t *testing.T, org store.Org, f *foreign) {
 	if org.ID() == w.acme.ID() {
 		name = "acme"
 	}
-	i, _, err := org.BindInstallation(t.Context(), bind(7, name))
+	i, _, err := org.BindInstallation(t.Context(), bind(7, name), true)
 	require.NoError(t, err)
 	f.installation = i.ID
 }
@@ -573,7 +573,7 @@ func TestForeignKeysOfSources(t *testing.T) {
 	require.NoError(t, w.GrantAccount(t.Context(), "other", "other"))
 	s := w.hostedSource(t, w.other, "theirs", "theirs", "SKILL.md=1")
 	theirs.source, theirs.skill, theirs.snapshot = s.Source.ID, *s.Source.SkillID, s.Snapshot.ID
-	i, _, err := w.other.BindInstallation(t.Context(), bind(8, "other"))
+	i, _, err := w.other.BindInstallation(t.Context(), bind(8, "other"), true)
 	require.NoError(t, err)
 	theirs.installation = i.ID
 	conn := w.conn(t)
