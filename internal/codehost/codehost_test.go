@@ -140,7 +140,7 @@ func TestBurst(t *testing.T) {
 		commits[i] = w.commit(t, fmt.Sprint("commit ", i))
 	}
 	for _, commit := range commits {
-		w.deliver(t, fmt.Sprintf(`{"ref": "refs/heads/main", "after": %q, "repository": {"full_name": "acme/pdf"}, "installation": {"id": 1}}`, commit))
+		w.deliver(t, fmt.Sprintf(`{"ref": "refs/heads/main", "before": %q, "after": %q, "repository": {"full_name": "acme/pdf"}, "installation": {"id": 1}}`, zeros, commit))
 	}
 	w.work(t)
 	versions := w.versions(t)
@@ -152,7 +152,7 @@ func TestBurst(t *testing.T) {
 func TestWebhookRefuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	body := []byte(`{"ref": "refs/heads/main", "repository": {"full_name": "acme/pdf"}, "installation": {"id": 1}}`)
+	body := []byte(`{"ref": "refs/heads/dev", "before": "` + zeros + `", "after": "` + zeros + `", "repository": {"full_name": "acme/pdf"}, "installation": {"id": 1}}`)
 	first := w.webhook(t, "push", "the same", body)
 	require.Equal(t, http.StatusAccepted, first.Status)
 	require.JSONEq(t, `{"status": "accepted"}`, string(first.Body))
