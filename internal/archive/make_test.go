@@ -52,7 +52,7 @@ type entry struct {
 	name string
 	kind byte // 0: a file
 	data string
-	size any // where it is not that of the data: a number, or the field's bytes
+	size any    // where it is not that of the data: a number, or the field's bytes
 	bad  bool   // its checksum
 	as   []byte // all of it, made by hand
 }

@@ -101,16 +101,23 @@ func hostileZip() []hostile {
 
 		{name: "two names for the same bytes", made: lies(func(z *zipFile) { z.entries[1].central = set(42, uint32(0)) }), why: "is refused"},
 		{name: "one file inside another", made: nested(), why: "it overlaps another entry"},
-		{name: "a file in the directory", made: lies(func(z *zipFile) { z.entries[1].local, z.entries[1].central = set(18, uint32(100)), set(20, uint32(100)) }), why: `"b" is refused: it is larger than the archive`},
+		{name: "a file in the directory", made: lies(func(z *zipFile) {
+			z.entries[1].local, z.entries[1].central = set(18, uint32(100)), set(20, uint32(100))
+		}), why: `"b" is refused: it is larger than the archive`},
 		{name: "not where the directory says", made: lies(func(z *zipFile) { z.entries[1].central = set(42, uint32(3)) }), why: "is refused"},
 		{name: "beyond the end", made: lies(func(z *zipFile) { z.entries[1].central = set(42, uint32(1<<30)) }), why: `"b" is damaged or cut off`},
 
 		{name: "larger than 50 MiB", made: make([]byte, MaxPacked+1), why: "larger than 50 MiB", code: errs.TooLarge},
 		{name: "zip64", made: end(8, uint32(0xffffffff)), why: "zip64", code: errs.TooLarge},
 		{name: "zip64 directory", made: end(16, uint32(0xffffffff)), why: "zip64", code: errs.TooLarge},
-		{name: "zip64 marks", made: lies(func(z *zipFile) { z.gap = append(append([]byte("PK\x06\x06"), make([]byte, 52)...), append([]byte("PK\x06\x07"), make([]byte, 16)...)...) }), why: "does not end with its directory"},
+		{name: "zip64 marks", made: lies(func(z *zipFile) {
+			z.gap = append(append([]byte("PK\x06\x06"), make([]byte, 52)...), append([]byte("PK\x06\x07"), make([]byte, 16)...)...)
+		}), why: "does not end with its directory"},
 		{name: "says that it has many", made: end(8, uint32(10001<<16|10001)), why: "more than 10000 entries", code: errs.TooLarge},
-		{name: "has many, and does not say so", made: lies(func(z *zipFile) { z.entries = slices.Repeat([]zipped{{name: "a", store: true}}, MaxEntries+1); z.end = set(8, uint32(2<<16|2)) }), why: "more than 10000 entries", code: errs.TooLarge},
+		{name: "has many, and does not say so", made: lies(func(z *zipFile) {
+			z.entries = slices.Repeat([]zipped{{name: "a", store: true}}, MaxEntries+1)
+			z.end = set(8, uint32(2<<16|2))
+		}), why: "more than 10000 entries", code: errs.TooLarge},
 		{name: "65,537 entries that say they are one", made: lies(func(z *zipFile) { z.junk = bytes.Repeat(directoryHeader(), 1<<16); z.entries = z.entries[:1] }), why: "more than 10000 entries", code: errs.TooLarge},
 		{name: "large directory", made: lies(func(z *zipFile) { z.entries[0].extra, z.junk = make([]byte, 60_000), make([]byte, maxDirectory) }), why: "directory is larger than 8 MiB", code: errs.TooLarge},
 		{name: "says that it unpacks to more", made: both(22, 24, uint32(MaxUnpacked+1)), why: "more than 200 MiB", code: errs.TooLarge},
@@ -131,7 +138,9 @@ func nested() []byte {
 	return outer.raw()
 }
 
-func directoryHeader() []byte { return append([]byte("PK\x01\x02"), make([]byte, directoryLength-4)...) }
+func directoryHeader() []byte {
+	return append([]byte("PK\x01\x02"), make([]byte, directoryLength-4)...)
+}
 
 func zip64(size uint64) []byte {
 	out := []byte{1, 0, 8, 0}
