@@ -32,6 +32,9 @@ func Load(ctx context.Context, s *store.Store, blobs *blob.Store, repos string, 
 	if err != nil {
 		return "", err
 	}
+	if err := sources(ctx, hosting.New(blobs, repohost.NewLocal(repos)), repos, ada, s.Org(ada.ID(), grace.ID), now); err != nil {
+		return "", err
+	}
 	if err := suites(ctx, ada, s.Org(ada.ID(), grace.ID)); err != nil {
 		return "", err
 	}
@@ -39,9 +42,6 @@ func Load(ctx context.Context, s *store.Store, blobs *blob.Store, repos string, 
 		return "", err
 	}
 	if err := alerts(ctx, ada); err != nil {
-		return "", err
-	}
-	if err := sources(ctx, hosting.New(blobs, repohost.NewLocal(repos)), repos, ada, s.Org(ada.ID(), grace.ID), now); err != nil {
 		return "", err
 	}
 	return key, others(ctx, s, now)
