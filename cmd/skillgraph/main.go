@@ -54,7 +54,7 @@ var commands = map[string]command{
 	"key create": keyCreate, "key list": keyList, "key revoke": keyRevoke,
 	"org list": orgList, "org set-plan": orgSetPlan,
 	"hook post-receive": printHook,
-	"repohost grant": repohostGrant,
+	"repohost grant":    repohostGrant,
 	"version": func(_ context.Context, e env, _ []string) error {
 		_, err := fmt.Fprintln(e.stdout, "skillgraph", version)
 		return err

@@ -55,7 +55,7 @@ func crowd(t *testing.T, n int) *apitest.Server {
 func host(t *testing.T, s *apitest.Server, n int) {
 	t.Helper()
 	ctx, acme := t.Context(), s.Orgs["acme"]
-	i, _, err := s.Org().BindInstallation(ctx, &models.RepoInstallation{InstallationID: 1, AccountLogin: "acme", AccountType: models.AccountTypeUser})
+	i, _, err := s.Org().BindInstallation(ctx, &models.RepoInstallation{InstallationID: 1, AccountLogin: "acme", AccountType: models.AccountTypeUser}, true)
 	require.NoError(t, err)
 	members, err := s.Org().MembersOf(ctx, []ids.ID{acme}, models.Window{Limit: n})
 	require.NoError(t, err)

@@ -60,7 +60,7 @@ func sources(ctx context.Context, h *hosting.Hosting, repos string, ada, grace a
 	if _, err := h.ImportSuite(ctx, grace, *id, nil); err != nil {
 		return err
 	}
-	if _, _, err := ada.BindInstallation(ctx, &models.RepoInstallation{InstallationID: 1, AccountLogin: orgName, AccountType: models.AccountTypeOrganization}); err != nil {
+	if _, _, err := ada.BindInstallation(ctx, &models.RepoInstallation{InstallationID: 1, AccountLogin: orgName, AccountType: models.AccountTypeOrganization}, true); err != nil {
 		return err
 	}
 	return repository(ctx, h, repos, ada, now)
