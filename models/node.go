@@ -14,3 +14,6 @@ func (*Skill) IsNode()         {}
 func (*Alert) IsNode()         {}
 func (*Incident) IsNode()      {}
 func (*Notification) IsNode()  {}
+
+func (*CommunityBundle) IsNode() {}
+func (*Proposal) IsNode()        {}

@@ -200,3 +200,11 @@ type (
 	UserConnection          = Connection[User]
 	UserEdge                = Edge[User]
 )
+
+// The pages of contributions.
+type (
+	CommunityBundleConnection = Connection[CommunityBundle]
+	CommunityBundleEdge       = Edge[CommunityBundle]
+	ProposalConnection        = Connection[Proposal]
+	ProposalEdge              = Edge[Proposal]
+)

@@ -51,6 +51,17 @@ func (Root) SkillConfusion() generated.SkillConfusionResolver { return skillConf
 func (Root) SuiteRevision() generated.SuiteRevisionResolver   { return suiteRevision{} }
 func (Root) Viewer() generated.ViewerResolver                 { return viewerType{} }
 
+// What contributions ask for.
+type (
+	communityBundle   struct{}
+	communityOverview struct{}
+	proposal          struct{}
+)
+
+func (Root) CommunityBundle() generated.CommunityBundleResolver     { return communityBundle{} }
+func (Root) CommunityOverview() generated.CommunityOverviewResolver { return communityOverview{} }
+func (Root) Proposal() generated.ProposalResolver                   { return proposal{} }
+
 // org is the organization that the caller sees.
 func org(ctx context.Context) store.Org { return loader.Org(ctx) }
 

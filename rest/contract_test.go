@@ -107,7 +107,7 @@ var extensions = []endpoint{
 }
 
 // built are the parts that are there: all of their endpoints must be.
-var built = []string{"alerts", "skills", "suites", "telemetry"}
+var built = []string{"alerts", "skills", "suites", "telemetry", "community", "signals"}
 
 var parameter = regexp.MustCompile(`\{[^}]+\}`)
 

@@ -45,6 +45,19 @@ var (
 	OrganizationByID   = one("Query.organization", func(v *models.Viewer) *ids.ID { return &v.OrgID }, store.Org.OrganizationsByID)
 )
 
+// The edges of contributions.
+var (
+	BundleContent     = one("CommunityBundle.bundle", func(b *models.CommunityBundle) *ids.ID { return &b.ID }, store.Org.BundleContents)
+	OverviewBundles   = many("CommunityOverview.recentSubmissions", func(o *models.CommunityOverview) *ids.ID { return &o.CreatorID }, store.Org.RecentBundlesOf)
+	ProposalApplier   = one("Proposal.appliedBy", func(p *models.Proposal) *ids.ID { return p.AppliedByID }, store.Org.UsersByID)
+	ProposalDecider   = one("Proposal.decidedBy", func(p *models.Proposal) *ids.ID { return p.DecidedByID }, store.Org.UsersByID)
+	ProposalSkill     = one("Proposal.skill", func(p *models.Proposal) *ids.ID { return p.SkillID }, store.Org.SkillsByID)
+	SkillCommunity    = one("Skill.community", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.BundleSummariesOf)
+	SkillProposals    = page("Skill.proposals", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.ProposalsOf)
+	SkillSignals      = one("Skill.signals", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.SignalsOf)
+	ViewerSubmissions = page("Viewer.submissions", func(v *models.Viewer) *ids.ID { return &v.UserID }, store.Org.BundlesOf)
+)
+
 // kinds says which batch finds the objects of a kind.
 var kinds = map[ids.Kind]func(store.Org, context.Context, []ids.ID) (map[ids.ID]models.Node, error){
 	ids.Alert:         asNodes(store.Org.AlertsByID),
@@ -56,6 +69,8 @@ var kinds = map[ids.Kind]func(store.Org, context.Context, []ids.ID) (map[ids.ID]
 	ids.Suite:         asNodes(store.Org.SuitesByID),
 	ids.SuiteRevision: asNodes(store.Org.RevisionsByID),
 	ids.User:          asNodes(store.Org.UsersByID),
+	ids.Bundle:        asNodes(store.Org.BundlesByID),
+	ids.Proposal:      asNodes(store.Org.ProposalsByID),
 }
 
 // nodes finds objects of any kind: one statement for each kind among the ids.

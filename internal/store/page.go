@@ -40,6 +40,7 @@ func (o order[T]) cursor(row *T) models.Cursor {
 type listing[T any] struct {
 	from   string // the table, as t, with its joins
 	idCol  string // t.id where empty
+	owner  string // the column that says whose the rows are; t.org_id where empty
 	parent string // the column that holds the parent's id; t.org_id for the lists of the organization
 	where  []string
 	args   []any
@@ -60,6 +61,9 @@ func pages[T any](ctx context.Context, o Org, l listing[T], parents []ids.ID, w 
 	if l.idCol == "" {
 		l.idCol = "t.id"
 	}
+	if l.owner == "" {
+		l.owner = "t.org_id"
+	}
 	count := l.counter(o, parents)
 	dir, cmp := "ASC", ">"
 	if l.order.desc {
@@ -79,8 +83,8 @@ func pages[T any](ctx context.Context, o Org, l listing[T], parents []ids.ID, w 
 	n := len(l.args) + 2
 	sort := strings.Join(columnList, " "+dir+", ") + " " + dir
 	sql := fmt.Sprintf(`SELECT p.id AS parent_key, r.* FROM unnest($2::uuid[]) WITH ORDINALITY AS p(id, n) CROSS JOIN LATERAL (
-		SELECT %s, row_number() OVER (ORDER BY %s) AS place FROM %s WHERE t.org_id = $1 AND %s = p.id%s ORDER BY %s LIMIT $%d OFFSET $%d
-	) r ORDER BY p.n, r.place`, columns[T](), sort, l.from, l.parent, and(l.where), sort, n+1, n+2)
+		SELECT %s, row_number() OVER (ORDER BY %s) AS place FROM %s WHERE %s = $1 AND %s = p.id%s ORDER BY %s LIMIT $%d OFFSET $%d
+	) r ORDER BY p.n, r.place`, columns[T](), sort, l.from, l.owner, l.parent, and(l.where), sort, n+1, n+2)
 	rows, err := query[child[T]](ctx, o.pg, sql, append(append([]any{o.id, parents}, l.args...), w.Limit+1, w.Offset)...)
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && strings.HasPrefix(pg.Code, "22") { // only the text in a cursor can be no value of its type
@@ -125,7 +129,7 @@ func (l listing[T]) counter(o Org, parents []ids.ID) func(context.Context) (map[
 		ID ids.ID `bun:"id"`
 		N  int    `bun:"n"`
 	}
-	sql := fmt.Sprintf(`SELECT %s AS id, count(*) AS n FROM %s WHERE t.org_id = $1 AND %s = ANY($2)%s GROUP BY 1`, l.parent, l.from, l.parent, and(l.where))
+	sql := fmt.Sprintf(`SELECT %s AS id, count(*) AS n FROM %s WHERE %s = $1 AND %s = ANY($2)%s GROUP BY 1`, l.parent, l.from, l.owner, l.parent, and(l.where))
 	args := append([]any{o.id, parents}, l.args...)
 	var once sync.Once
 	var totals map[ids.ID]int
