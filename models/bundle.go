@@ -221,6 +221,7 @@ func schemaWords(words ...string) string {
 	for i, w := range words {
 		out[i] = schemaTypes[w]
 	}
+	slices.Sort(out)
 	return strings.Join(out, " or ")
 }
 

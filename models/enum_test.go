@@ -89,6 +89,9 @@ func TestEnums(t *testing.T) {
 		"SuiteOrder":        enumOf(models.AllSuiteOrder, models.ParseSuiteOrder, func(e *models.SuiteOrder, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 		"SuiteSourceKind":   enumOf(models.AllSuiteSourceKind, models.ParseSuiteSourceKind, func(e *models.SuiteSourceKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 		"VerifierKind":      enumOf(models.AllVerifierKind, models.ParseVerifierKind, func(e *models.VerifierKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"ProposalStatus":    enumOf(models.AllProposalStatus, models.ParseProposalStatus, func(e *models.ProposalStatus, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"ProposalType":      enumOf(models.AllProposalType, models.ParseProposalType, func(e *models.ProposalType, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"SignalState":       enumOf(models.AllSignalState, models.ParseSignalState, func(e *models.SignalState, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 	}
 	for name, def := range schema.Types {
 		if def.Kind == ast.Enum && !def.BuiltIn {

@@ -73,7 +73,7 @@ func (o Org) SubmitBundle(ctx context.Context, s *models.Submission) (id ids.ID,
 // summaryColumns sum bundles up. A pass rate weighs as much as it has graded sessions.
 const summaryColumns = `count(*) AS submission_count, count(DISTINCT t.contributor_hash) AS contributor_count, max(t.submitted_at) AS latest_submission,
 	sum(t.total_sessions)::bigint AS total_sessions, coalesce(sum(t.graded_sessions), 0)::bigint AS graded_sessions,
-	sum(t.average_pass_rate * t.graded_sessions) / nullif(sum(t.graded_sessions), 0)::float8 AS average_pass_rate,
+	(sum(t.average_pass_rate::numeric * t.graded_sessions) / nullif(sum(t.graded_sessions), 0))::float8 AS average_pass_rate,
 	sum(t.positive_query_count)::bigint AS positive_query_count, sum(t.eval_entry_count)::bigint AS eval_entry_count`
 
 // maxListed is how many items a list without pages shows.
