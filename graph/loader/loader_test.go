@@ -48,6 +48,7 @@ func crowd(t *testing.T, n int) *apitest.Server {
 	}
 	watch(t, s, n)
 	host(t, s, n)
+	contribute(t, s, n)
 	return s
 }
 
@@ -80,6 +81,34 @@ func host(t *testing.T, s *apitest.Server, n int) {
 			Name: "of a source", SourceKind: models.SuiteSourceKindManual, VerifierKind: models.VerifierKindLLMJudge, SourceID: graphql.OmittableOf(&made.Source.ID),
 			CasesJSON: models.JSON(`[{"case_kind":"trigger_query","query":"q","expectation":"should_trigger"}]`),
 		})
+		require.NoError(t, err)
+	}
+}
+
+// contribute adds a bundle to the owner, signals, and a proposal that another member has decided on, for every skill.
+func contribute(t *testing.T, s *apitest.Server, n int) {
+	t.Helper()
+	ctx := t.Context()
+	members, err := s.Org().MembersOf(ctx, []ids.ID{s.Orgs["acme"]}, models.Window{Limit: n})
+	require.NoError(t, err)
+	for i := range n {
+		skill := fmt.Sprint("skill ", i)
+		var signals []*models.Signal
+		for j := range 12 {
+			signals = append(signals, &models.Signal{SourceKey: fmt.Sprint(skill, "/", j), SkillName: &skill, SignalType: "missed_trigger", Missed: true, UserCohort: new(fmt.Sprint(j % 3))})
+		}
+		_, err = s.Org().AddSignals(ctx, signals)
+		require.NoError(t, err)
+		bundle := &models.Submission{Digest: []byte(skill), Bundle: models.JSON("{}")}
+		bundle.CreatorID, bundle.SkillName = s.Viewers["owner"].UserID, skill
+		_, _, err = s.Org().SubmitBundle(ctx, bundle)
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.Org().Propose(ctx))
+	drawn, err := s.Org().Proposals(ctx, models.ProposalFilter{}, models.Window{Limit: n})
+	require.NoError(t, err)
+	for i, p := range drawn.Nodes {
+		_, err := s.Store.Org(s.Orgs["acme"], members[s.Orgs["acme"]].Nodes[i].ID).DecideProposal(ctx, p.ID, true)
 		require.NoError(t, err)
 	}
 }
@@ -181,6 +210,15 @@ var costs = []struct {
 	{"Snapshot.createdBy and Snapshot.source", `sources(first: $n) { nodes { snapshots(first: 2) { nodes { createdBy { email } source { label } } } } }`, 4, 100},
 	{"ValidationReport.snapshot", `sources(first: $n) { nodes { validationReports(first: 2) { nodes { snapshot { number } } } } }`, 3, 100},
 	{"events of snapshots", `events(first: $n, filter: {kinds: ["snapshot.created"]}) { nodes { object { ... on Snapshot { source { label } } } } }`, 3, 100},
+	{"Skill.community", `skills(first: $n) { nodes { community { submissionCount passRate { value } } } }`, 2, 100},
+	{"Skill.signals", `skills(first: $n) { nodes { signals { totalSignals byType { totalSignals } byWeek { week } queryBuckets { queryBucket } } } }`, 2, 60},
+	{"Skill.proposals", `skills(first: $n) { nodes { proposals(first: 2) { nodes { reason evidence { totalSignals weeks { week } } } } } }`, 2, 90},
+	{"Proposal.skill", `proposals(first: $n) { nodes { skill { name } } }`, 2, 100},
+	{"Proposal.decidedBy and Proposal.appliedBy", `proposals(first: $n) { nodes { decidedBy { email } appliedBy { email } } }`, 2, 100},
+	{"events of proposals", `events(first: $n, filter: {kinds: ["proposal.approved"]}) { nodes { object { ... on Proposal { skill { name } } } } }`, 3, 100},
+	{"Viewer.submissions", `viewer { submissions(first: $n) { totalCount nodes { skillName bundle } } }`, 3, 90},
+	{"CommunityOverview.recentSubmissions", `skills(first: $n) { nodes { id } } communityOverview { skills { skillName } recentSubmissions(limit: 100) { id } skill(name: "skill 1") { skillName } }`, 5, 100},
+	{"signals at a glance", `skills(first: $n) { nodes { id } } signalOverview { totalSignals skills { skillName } } signalAggregates { aggregates { state } } signalSkill(name: "skill 1") { byWeek { week } }`, 4, 100},
 	{"Viewer", `suites(first: $n) { nodes { id } } viewer { plan user { email } organization { members(first: 1) { nodes { id } } } apiKey { user { email } } }`, 6, 100},
 }
 

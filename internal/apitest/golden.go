@@ -141,10 +141,11 @@ var (
 	anyTime   = regexp.MustCompile(`"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"`)
 	anyCursor = regexp.MustCompile(`("(?:cursor|startCursor|endCursor)": )"[^"]+"`)
 	anyKey    = regexp.MustCompile(`(?:sg_live|whsec)_[A-Za-z0-9]+`)
+	anyPerson = regexp.MustCompile(`("contributor_?[hH]ash": )"[0-9a-f]{64}"`) // every server has a secret of its own
 )
 
 // shown are the headers that are part of the contract.
-var shown = []string{"Allow", "ETag", "Retry-After", "WWW-Authenticate", "X-Truncated"}
+var shown = []string{"Allow", "ETag", "RateLimit-Limit", "RateLimit-Remaining", "Retry-After", "WWW-Authenticate", "X-Truncated"}
 
 // show is an answer as it stands in a file.
 func (s *scenario) show(r Response) string {
@@ -173,6 +174,7 @@ func (s *scenario) show(r Response) string {
 	text = anyTime.ReplaceAllString(text, `"<time>"`)
 	text = anyCursor.ReplaceAllString(text, `$1"<cursor>"`)
 	text = anyKey.ReplaceAllString(text, "<key>")
+	text = anyPerson.ReplaceAllString(text, `$1"<hash>"`)
 	text = strings.ReplaceAll(text, r.Header.Get("X-Request-Id"), "<request>")
 	return strings.TrimSuffix(text, "\n") + "\n"
 }

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 
 var everything = models.Window{Limit: 1000}
 
-// The demo has something to show on every page: a regression, a silence, two skills that compete, and incidents.
+// The demo has something to show on every page: a regression, a silence, two skills that compete, incidents and contributions.
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	for _, now := range []time.Time{
@@ -43,6 +43,7 @@ func TestLoad(t *testing.T) {
 			requireSkills(t, org, now)
 			requireIncidents(t, s, org)
 			requireSources(t, org)
+			requireContributions(t, org)
 
 			again, err := demo.Load(t.Context(), s, blobs, repos, now)
 			require.NoError(t, err)
@@ -149,4 +150,32 @@ func requireSources(t *testing.T, org store.Org) {
 		require.Equal(t, name, found[*s.SkillID].Name)
 		require.Positive(t, found[*s.SkillID].UniqueSessions)
 	}
+}
+
+func requireContributions(t *testing.T, org store.Org) {
+	t.Helper()
+	bundles, err := org.BundleOverview(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []int{5, 3, 3}, []int{bundles.TotalSubmissions, bundles.TotalSkills, bundles.TotalContributors})
+	signals, err := org.SignalOverview(t.Context())
+	require.NoError(t, err)
+	states := map[string]models.SignalState{}
+	for _, s := range signals.Skills {
+		states[s.SkillName] = s.State()
+	}
+	const above, below = models.SignalStateAvailable, models.SignalStateBelowThreshold
+	require.Equal(t, map[string]models.SignalState{"pdf-forms": above, "docx-edit": above, "sql-review": above, "api-docs": below, "translate": below}, states)
+	detail, err := org.SignalSkill(t.Context(), "docx-edit")
+	require.NoError(t, err)
+	require.Len(t, detail.ByWeek, 4)
+	require.Len(t, detail.QueryBuckets, 2)
+	page, err := org.Proposals(t.Context(), models.ProposalFilter{}, everything)
+	require.NoError(t, err)
+	drawn := map[string]models.ProposalType{}
+	for _, p := range page.Nodes {
+		drawn[p.SkillName] = p.ProposalType
+		require.NotNil(t, p.SkillID)
+	}
+	require.Len(t, page.Nodes, 2)
+	require.Equal(t, map[string]models.ProposalType{"docx-edit": models.ProposalTypeWordingChange, "sql-review": models.ProposalTypeInvestigateRegression}, drawn)
 }
