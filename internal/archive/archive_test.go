@@ -63,6 +63,20 @@ func TestHonest(t *testing.T) {
 	}
 }
 
+// The first tar knew no kinds: a name that ends with a slash is a folder.
+func TestOldestTar(t *testing.T) {
+	t.Parallel()
+	old := func(e entry) entry {
+		e.as = e.raw()
+		clear(e.as[156:block])
+		sign(e.as)
+		return e
+	}
+	got := readTarGz(tgz(old(entry{name: "a/"}), old(entry{name: "a/b", data: "x"})))
+	require.NoError(t, got.err)
+	require.Equal(t, []string{"a/b"}, got.paths)
+}
+
 func TestManifest(t *testing.T) {
 	t.Parallel()
 	walk := func(v Visit) error {
