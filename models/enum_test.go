@@ -89,6 +89,17 @@ func TestEnums(t *testing.T) {
 		"SuiteOrder":        enumOf(models.AllSuiteOrder, models.ParseSuiteOrder, func(e *models.SuiteOrder, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 		"SuiteSourceKind":   enumOf(models.AllSuiteSourceKind, models.ParseSuiteSourceKind, func(e *models.SuiteSourceKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 		"VerifierKind":      enumOf(models.AllVerifierKind, models.ParseVerifierKind, func(e *models.VerifierKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+
+		"AcceptTarget":     enumOf(models.AllAcceptTarget, models.ParseAcceptTarget, func(e *models.AcceptTarget, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"EvidenceSource":   enumOf(models.AllEvidenceSource, models.ParseEvidenceSource, func(e *models.EvidenceSource, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"Judge":            enumOf(models.AllJudge, models.ParseJudge, func(e *models.Judge, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"Outcome":          enumOf(models.AllOutcome, models.ParseOutcome, func(e *models.Outcome, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"Provenance":       enumOf(models.AllProvenance, models.ParseProvenance, func(e *models.Provenance, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"ReviewStatus":     enumOf(models.AllReviewStatus, models.ParseReviewStatus, func(e *models.ReviewStatus, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"RunStatus":        enumOf(models.AllRunStatus, models.ParseRunStatus, func(e *models.RunStatus, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"RunVariant":       enumOf(models.AllRunVariant, models.ParseRunVariant, func(e *models.RunVariant, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"SuggestionOrder":  enumOf(models.AllSuggestionOrder, models.ParseSuggestionOrder, func(e *models.SuggestionOrder, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"SuggestionStatus": enumOf(models.AllSuggestionStatus, models.ParseSuggestionStatus, func(e *models.SuggestionStatus, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 	}
 	for name, def := range schema.Types {
 		if def.Kind == ast.Enum && !def.BuiltIn {

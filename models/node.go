@@ -5,12 +5,16 @@ package models
 type Node interface{ IsNode() }
 
 // IsNode marks the types.
-func (*EvalSuite) IsNode()     {}
-func (*Event) IsNode()         {}
-func (*Organization) IsNode()  {}
-func (*SuiteRevision) IsNode() {}
-func (*User) IsNode()          {}
-func (*Skill) IsNode()         {}
-func (*Alert) IsNode()         {}
-func (*Incident) IsNode()      {}
-func (*Notification) IsNode()  {}
+func (*EvalSuite) IsNode()        {}
+func (*Event) IsNode()            {}
+func (*Organization) IsNode()     {}
+func (*SuiteRevision) IsNode()    {}
+func (*User) IsNode()             {}
+func (*Skill) IsNode()            {}
+func (*Alert) IsNode()            {}
+func (*Incident) IsNode()         {}
+func (*Notification) IsNode()     {}
+func (*EvalSuggestion) IsNode()   {}
+func (*SuggestionReview) IsNode() {}
+func (*EvalRun) IsNode()          {}
+func (*EvalResult) IsNode()       {}

@@ -199,4 +199,15 @@ type (
 	SuiteRevisionEdge       = Edge[SuiteRevision]
 	UserConnection          = Connection[User]
 	UserEdge                = Edge[User]
+
+	EvalResultConnection         = Connection[EvalResult]
+	EvalResultEdge               = Edge[EvalResult]
+	EvalRunConnection            = Connection[EvalRun]
+	EvalRunEdge                  = Edge[EvalRun]
+	EvalSuggestionConnection     = Connection[EvalSuggestion]
+	EvalSuggestionEdge           = Edge[EvalSuggestion]
+	SuggestionEvidenceConnection = Connection[SuggestionEvidence]
+	SuggestionEvidenceEdge       = Edge[SuggestionEvidence]
+	SuggestionReviewConnection   = Connection[SuggestionReview]
+	SuggestionReviewEdge         = Edge[SuggestionReview]
 )

@@ -33,6 +33,15 @@ type (
 	skillConfusion struct{}
 	suiteRevision  struct{}
 	viewerType     struct{}
+
+	caseChange         struct{}
+	evalResult         struct{}
+	evalRun            struct{}
+	evalSuggestion     struct{}
+	runComparison      struct{}
+	similarSuggestion  struct{}
+	suggestionEvidence struct{}
+	suggestionReview   struct{}
 )
 
 // The wiring that gqlgen asks for.
@@ -50,6 +59,15 @@ func (Root) Skill() generated.SkillResolver                   { return skill{} }
 func (Root) SkillConfusion() generated.SkillConfusionResolver { return skillConfusion{} }
 func (Root) SuiteRevision() generated.SuiteRevisionResolver   { return suiteRevision{} }
 func (Root) Viewer() generated.ViewerResolver                 { return viewerType{} }
+
+func (Root) CaseChange() generated.CaseChangeResolver                 { return caseChange{} }
+func (Root) EvalResult() generated.EvalResultResolver                 { return evalResult{} }
+func (Root) EvalRun() generated.EvalRunResolver                       { return evalRun{} }
+func (Root) EvalSuggestion() generated.EvalSuggestionResolver         { return evalSuggestion{} }
+func (Root) RunComparison() generated.RunComparisonResolver           { return runComparison{} }
+func (Root) SimilarSuggestion() generated.SimilarSuggestionResolver   { return similarSuggestion{} }
+func (Root) SuggestionEvidence() generated.SuggestionEvidenceResolver { return suggestionEvidence{} }
+func (Root) SuggestionReview() generated.SuggestionReviewResolver     { return suggestionReview{} }
 
 // org is the organization that the caller sees.
 func org(ctx context.Context) store.Org { return loader.Org(ctx) }

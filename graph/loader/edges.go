@@ -43,6 +43,28 @@ var (
 	ViewerOrg          = one("Viewer.organization", func(v *models.Viewer) *ids.ID { return &v.OrgID }, store.Org.OrganizationsByID)
 	ViewerUser         = one("Viewer.user", func(v *models.Viewer) *ids.ID { return &v.UserID }, store.Org.UsersByID)
 	OrganizationByID   = one("Query.organization", func(v *models.Viewer) *ids.ID { return &v.OrgID }, store.Org.OrganizationsByID)
+
+	ChangeBase         = one("CaseChange.base", func(c *models.CaseChange) *ids.ID { return &c.BaseID }, store.Org.ResultsByID)
+	ChangeHead         = one("CaseChange.head", func(c *models.CaseChange) *ids.ID { return &c.HeadID }, store.Org.ResultsByID)
+	ComparisonBase     = one("RunComparison.base", func(c *models.RunComparison) *ids.ID { return &c.BaseID }, store.Org.RunsByID)
+	ComparisonHead     = one("RunComparison.head", func(c *models.RunComparison) *ids.ID { return &c.HeadID }, store.Org.RunsByID)
+	EvidenceRun        = one("SuggestionEvidence.run", func(e *models.SuggestionEvidence) *ids.ID { return e.RunID }, store.Org.RunsByID)
+	ResultCase         = one("EvalResult.case", func(r *models.EvalResult) *ids.ID { return &r.RunID }, store.Org.CasesOfRuns)
+	ResultRun          = one("EvalResult.run", func(r *models.EvalResult) *ids.ID { return &r.RunID }, store.Org.RunsByID)
+	ReviewAuthor       = one("SuggestionReview.reviewedBy", func(r *models.SuggestionReview) *ids.ID { return r.ReviewedByID }, store.Org.UsersByID)
+	ReviewSuggestion   = one("SuggestionReview.suggestion", func(r *models.SuggestionReview) *ids.ID { return &r.SuggestionID }, store.Org.SuggestionsByID)
+	ReviewSuite        = one("SuggestionReview.appliedSuite", func(r *models.SuggestionReview) *ids.ID { return r.AppliedSuiteID }, store.Org.SuitesByID)
+	RunAuthor          = one("EvalRun.createdBy", func(r *models.EvalRun) *ids.ID { return r.CreatedByID }, store.Org.UsersByID)
+	RunPrevious        = one("EvalRun.previous", func(r *models.EvalRun) *ids.ID { return &r.ID }, store.Org.PreviousRuns)
+	RunResults         = list("EvalRun.results", func(r *models.EvalRun) *ids.ID { return &r.ID }, store.Org.ResultsOf)
+	RunRevision        = one("EvalRun.suiteRevision", func(r *models.EvalRun) *ids.ID { return &r.ID }, store.Org.RevisionsOfRuns)
+	RunSuite           = one("EvalRun.suite", func(r *models.EvalRun) *ids.ID { return &r.SuiteID }, store.Org.SuitesByID)
+	SimilarSuggestion  = one("SimilarSuggestion.suggestion", func(s *models.SimilarSuggestion) *ids.ID { return &s.SuggestionID }, store.Org.SuggestionsByID)
+	SkillSuggestions   = list("Skill.suggestions", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.SuggestionsOfSkills)
+	SuggestionEvidence = page("EvalSuggestion.evidence", func(s *models.EvalSuggestion) *ids.ID { return &s.ID }, store.Org.EvidenceOf)
+	SuggestionReview   = one("EvalSuggestion.review", func(s *models.EvalSuggestion) *ids.ID { return &s.ID }, store.Org.ReviewsOfSuggestions)
+	SuggestionSimilar  = many("EvalSuggestion.similar", func(s *models.EvalSuggestion) *ids.ID { return &s.ID }, store.Org.SimilarTo)
+	SuiteRuns          = page("EvalSuite.runs", func(s *models.EvalSuite) *ids.ID { return &s.ID }, store.Org.RunsOf)
 )
 
 // kinds says which batch finds the objects of a kind.
@@ -56,6 +78,11 @@ var kinds = map[ids.Kind]func(store.Org, context.Context, []ids.ID) (map[ids.ID]
 	ids.Suite:         asNodes(store.Org.SuitesByID),
 	ids.SuiteRevision: asNodes(store.Org.RevisionsByID),
 	ids.User:          asNodes(store.Org.UsersByID),
+
+	ids.Suggestion: asNodes(store.Org.SuggestionsByID),
+	ids.Review:     asNodes(store.Org.ReviewsByID),
+	ids.Run:        asNodes(store.Org.RunsByID),
+	ids.RunResult:  asNodes(store.Org.ResultsByID),
 }
 
 // nodes finds objects of any kind: one statement for each kind among the ids.

@@ -1,5 +1,5 @@
-// Package jobs does the work that leaves the process or that nobody waits for: it evaluates alerts, tells people, and
-// deletes what is too old. Jobs are at least once, so every worker may be run twice for the same thing.
+// Package jobs does the work that leaves the process or that nobody waits for: it evaluates alerts, tells people, makes
+// suggestions, and deletes what is too old. Jobs are at least once, so every worker may be run twice for the same thing.
 package jobs
 
 import (
@@ -38,6 +38,8 @@ func Start(ctx context.Context, cfg Config) (*Jobs, error) {
 	river.AddWorker(w, &evaluateWorker{store: cfg.Store, interval: cfg.AlertInterval})
 	river.AddWorker(w, &deliverWorker{store: cfg.Store, alerts: cfg.Alerts, busy: map[string]int{}})
 	river.AddWorker(w, &pruneWorker{store: cfg.Store})
+	river.AddWorker(w, &suggestWorker{store: cfg.Store})
+	river.AddWorker(w, &sweepWorker{store: cfg.Store})
 	client, err := river.NewClient(riverpgxv5.New(cfg.Store.Pool()), &river.Config{
 		Workers: w, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: workers}},
 		FetchCooldown: 10 * time.Millisecond, JobTimeout: jobTimeout, RescueStuckJobsAfter: rescueAfter, SoftStopTimeout: softStop,
@@ -45,6 +47,7 @@ func Start(ctx context.Context, cfg Config) (*Jobs, error) {
 		PeriodicJobs: []*river.PeriodicJob{
 			every(min(cfg.AlertInterval, 30*time.Second), evaluateJob{}),
 			every(time.Hour, pruneJob{}),
+			every(sweepEvery, sweepJob{}),
 		},
 	})
 	if err != nil {

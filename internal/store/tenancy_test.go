@@ -19,6 +19,7 @@ import (
 type foreign struct {
 	org, user, key, suite, revision, event, source ids.ID
 	skill, push, alert, incident, notification     ids.ID // see watched
+	suggestion, review, run, result                ids.ID // see reviewed
 }
 
 func (w world) objects(t *testing.T, org store.Org, owner *models.Viewer) foreign {
@@ -171,6 +172,9 @@ func TestTenancy(t *testing.T) {
 			if watching[m.Name] != nil {
 				w.watched(t, w.other, &f)
 			}
+			if reviewing[m.Name] != nil {
+				w.reviewed(t, w.other, &f)
+			}
 			before := w.dump(t, w.other)
 			verb(t, w.acme, f)
 			require.Equal(t, before, w.dump(t, w.other), "nothing of theirs has changed")
@@ -193,7 +197,13 @@ func (w world) dump(t *testing.T, org store.Org) (all string) {
 		(SELECT json_agg(t ORDER BY t.id) FROM alerts t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t.id) FROM incidents t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t.id) FROM notifications t WHERE org_id = $1),
-		(SELECT json_agg(t ORDER BY t.number) FROM notification_attempts t WHERE org_id = $1))::text`, org.ID()).Scan(&all))
+		(SELECT json_agg(t ORDER BY t.number) FROM notification_attempts t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.session_id) FROM suggestion_queue t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM eval_suggestions t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM suggestion_evidence t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM suggestion_reviews t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM eval_runs t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM eval_results t WHERE org_id = $1))::text`, org.ID()).Scan(&all))
 	return all
 }
 
