@@ -187,7 +187,8 @@ func TestSchemaConnections(t *testing.T) {
 	}, ast.Object, ast.Interface)
 }
 
-// TestSchemaIDs: what holds the id of an object is an ID. The ids of a case are its maker's own words.
+// TestSchemaIDs: what holds the id of an object is an ID. The ids of a case are its maker's own words, and those of the code
+// host are numbers.
 func TestSchemaIDs(t *testing.T) {
 	t.Parallel()
 	isID := func(name string) bool {
@@ -195,7 +196,7 @@ func TestSchemaIDs(t *testing.T) {
 	}
 	checked := 0
 	check := func(where, field string, typ *ast.Type) {
-		if isID(field) {
+		if isID(field) && typ.Name() != "Int64" {
 			checked++
 			require.Equal(t, "ID", typ.Name(), where)
 		}

@@ -37,6 +37,7 @@ CREATE TABLE eval_runs (
   CHECK (version_id IS NULL OR snapshot_id IS NULL)
 );
 CREATE INDEX eval_runs_by_suite ON eval_runs (org_id, suite_id, id);
+CREATE INDEX eval_runs_by_snapshot ON eval_runs (org_id, snapshot_id, id) WHERE snapshot_id IS NOT NULL;
 CREATE INDEX eval_runs_by_seq ON eval_runs (org_id, suite_id, variant, seq) WHERE status <> 'INVALID';
 
 CREATE TABLE eval_results (

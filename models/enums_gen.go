@@ -716,6 +716,177 @@ func (e *NotificationState) UnmarshalGQLContext(_ context.Context, v any) error 
 	return unmarshalEnum(v, e, wireNotificationState)
 }
 
+// SourceType: Where the folder of a cloud source comes from.
+type SourceType string
+
+// All values of SourceType, in the order of the schema.
+const (
+	SourceTypeUpload   SourceType = "UPLOAD"   // It is uploaded, as a zip archive or as files.
+	SourceTypeRepohost SourceType = "REPOHOST" // It is read from a repository of the code host.
+)
+
+// AllSourceType lists them.
+var AllSourceType = []SourceType{SourceTypeUpload, SourceTypeRepohost}
+
+var wireSourceType = map[SourceType]string{
+	SourceTypeUpload:   "upload",
+	SourceTypeRepohost: "repohost",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e SourceType) Wire() string { return wireSourceType[e] }
+
+// ParseSourceType reads the REST spelling.
+func ParseSourceType(s string) (SourceType, bool) { return parseWire(s, wireSourceType) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e SourceType) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireSourceType)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *SourceType) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireSourceType)
+}
+
+// ValidationStatus: What a validation found.
+type ValidationStatus string
+
+// All values of ValidationStatus, in the order of the schema.
+const (
+	ValidationStatusPassed  ValidationStatus = "PASSED"  // Nothing to complain of.
+	ValidationStatusWarning ValidationStatus = "WARNING" // Warnings only.
+	ValidationStatusFailed  ValidationStatus = "FAILED"  // At least one error: an agent may not be able to use the skill.
+)
+
+// AllValidationStatus lists them.
+var AllValidationStatus = []ValidationStatus{ValidationStatusPassed, ValidationStatusWarning, ValidationStatusFailed}
+
+var wireValidationStatus = map[ValidationStatus]string{
+	ValidationStatusPassed:  "passed",
+	ValidationStatusWarning: "warning",
+	ValidationStatusFailed:  "failed",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e ValidationStatus) Wire() string { return wireValidationStatus[e] }
+
+// ParseValidationStatus reads the REST spelling.
+func ParseValidationStatus(s string) (ValidationStatus, bool) {
+	return parseWire(s, wireValidationStatus)
+}
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e ValidationStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireValidationStatus)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *ValidationStatus) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireValidationStatus)
+}
+
+// IssueLevel: How bad an issue is.
+type IssueLevel string
+
+// All values of IssueLevel, in the order of the schema.
+const (
+	IssueLevelError   IssueLevel = "ERROR"   // The folder breaks the Agent Skills format.
+	IssueLevelWarning IssueLevel = "WARNING" // It works, but not as somebody may expect.
+)
+
+// AllIssueLevel lists them.
+var AllIssueLevel = []IssueLevel{IssueLevelError, IssueLevelWarning}
+
+var wireIssueLevel = map[IssueLevel]string{
+	IssueLevelError:   "error",
+	IssueLevelWarning: "warning",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e IssueLevel) Wire() string { return wireIssueLevel[e] }
+
+// ParseIssueLevel reads the REST spelling.
+func ParseIssueLevel(s string) (IssueLevel, bool) { return parseWire(s, wireIssueLevel) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e IssueLevel) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireIssueLevel)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *IssueLevel) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireIssueLevel)
+}
+
+// FileStatus: What became of a file between two snapshots.
+type FileStatus string
+
+// All values of FileStatus, in the order of the schema.
+const (
+	FileStatusAdded   FileStatus = "ADDED"   // Only the later snapshot has it.
+	FileStatusRemoved FileStatus = "REMOVED" // Only the earlier snapshot has it.
+	FileStatusChanged FileStatus = "CHANGED" // Both have it, with different content.
+)
+
+// AllFileStatus lists them.
+var AllFileStatus = []FileStatus{FileStatusAdded, FileStatusRemoved, FileStatusChanged}
+
+var wireFileStatus = map[FileStatus]string{
+	FileStatusAdded:   "added",
+	FileStatusRemoved: "removed",
+	FileStatusChanged: "changed",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e FileStatus) Wire() string { return wireFileStatus[e] }
+
+// ParseFileStatus reads the REST spelling.
+func ParseFileStatus(s string) (FileStatus, bool) { return parseWire(s, wireFileStatus) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e FileStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireFileStatus)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *FileStatus) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireFileStatus)
+}
+
+// AccountType: Whose account of the code host an installation is for.
+type AccountType string
+
+// All values of AccountType, in the order of the schema.
+const (
+	AccountTypeUser         AccountType = "USER"         // A person's.
+	AccountTypeOrganization AccountType = "ORGANIZATION" // An organization's.
+)
+
+// AllAccountType lists them.
+var AllAccountType = []AccountType{AccountTypeUser, AccountTypeOrganization}
+
+var wireAccountType = map[AccountType]string{
+	AccountTypeUser:         "User",
+	AccountTypeOrganization: "Organization",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e AccountType) Wire() string { return wireAccountType[e] }
+
+// ParseAccountType reads the REST spelling.
+func ParseAccountType(s string) (AccountType, bool) { return parseWire(s, wireAccountType) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e AccountType) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireAccountType)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *AccountType) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireAccountType)
+}
+
 // EvidenceSource: Where the evidence for a suggestion was found.
 type EvidenceSource string
 
@@ -992,41 +1163,41 @@ func (e *RunStatus) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireRunStatus)
 }
 
-// Outcome: What became of a case in a run.
-type Outcome string
+// CaseOutcome: What became of a case in a run.
+type CaseOutcome string
 
-// All values of Outcome, in the order of the schema.
+// All values of CaseOutcome, in the order of the schema.
 const (
-	OutcomePassed  Outcome = "PASSED"  // It passed.
-	OutcomeFailed  Outcome = "FAILED"  // It failed.
-	OutcomeError   Outcome = "ERROR"   // It could not be run.
-	OutcomeSkipped Outcome = "SKIPPED" // It was left out.
+	CaseOutcomePassed  CaseOutcome = "PASSED"  // It passed.
+	CaseOutcomeFailed  CaseOutcome = "FAILED"  // It failed.
+	CaseOutcomeError   CaseOutcome = "ERROR"   // It could not be run.
+	CaseOutcomeSkipped CaseOutcome = "SKIPPED" // It was left out.
 )
 
-// AllOutcome lists them.
-var AllOutcome = []Outcome{OutcomePassed, OutcomeFailed, OutcomeError, OutcomeSkipped}
+// AllCaseOutcome lists them.
+var AllCaseOutcome = []CaseOutcome{CaseOutcomePassed, CaseOutcomeFailed, CaseOutcomeError, CaseOutcomeSkipped}
 
-var wireOutcome = map[Outcome]string{
-	OutcomePassed:  "passed",
-	OutcomeFailed:  "failed",
-	OutcomeError:   "error",
-	OutcomeSkipped: "skipped",
+var wireCaseOutcome = map[CaseOutcome]string{
+	CaseOutcomePassed:  "passed",
+	CaseOutcomeFailed:  "failed",
+	CaseOutcomeError:   "error",
+	CaseOutcomeSkipped: "skipped",
 }
 
 // Wire is the spelling in REST and on the command line.
-func (e Outcome) Wire() string { return wireOutcome[e] }
+func (e CaseOutcome) Wire() string { return wireCaseOutcome[e] }
 
-// ParseOutcome reads the REST spelling.
-func ParseOutcome(s string) (Outcome, bool) { return parseWire(s, wireOutcome) }
+// ParseCaseOutcome reads the REST spelling.
+func ParseCaseOutcome(s string) (CaseOutcome, bool) { return parseWire(s, wireCaseOutcome) }
 
 // MarshalGQLContext writes the spelling of the face that asks.
-func (e Outcome) MarshalGQLContext(ctx context.Context, w io.Writer) error {
-	return marshalEnum(ctx, w, e, wireOutcome)
+func (e CaseOutcome) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireCaseOutcome)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
-func (e *Outcome) UnmarshalGQLContext(_ context.Context, v any) error {
-	return unmarshalEnum(v, e, wireOutcome)
+func (e *CaseOutcome) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireCaseOutcome)
 }
 
 // Judge: Who decided whether a case passed.

@@ -62,9 +62,9 @@ func (j *judge) decide(c EvalCase, r *EvalResult) {
 	if !v.decided {
 		return
 	}
-	r.JudgedBy, r.Outcome = JudgeServer, OutcomeFailed
+	r.JudgedBy, r.Outcome = JudgeServer, CaseOutcomeFailed
 	if v.holds {
-		r.Outcome = OutcomePassed
+		r.Outcome = CaseOutcomePassed
 	}
 }
 

@@ -20,7 +20,7 @@ func caseOf(t *testing.T, raw string) EvalCase {
 }
 
 // judged is what becomes of a result with an output: p(assed) or f(ailed), in capitals where the server decided.
-func judged(c EvalCase, reported Outcome, output string) (string, *EvalResult) {
+func judged(c EvalCase, reported CaseOutcome, output string) (string, *EvalResult) {
 	r := &EvalResult{ReportedOutcome: reported, Outcome: reported, JudgedBy: JudgeRunner, output: &output}
 	(&judge{left: maxJudging}).decide(c, r)
 	short := strings.ToLower(string(r.Outcome[:1]))
@@ -91,18 +91,18 @@ func TestJudge(t *testing.T) {
 		{`{"id":"1","case_kind":"task_package","environment_ref":%s}`, `"https://example.com/a"`, "done", "p"},
 	} {
 		c := caseOf(t, fmt.Sprintf(row.form, row.detail))
-		got, r := judged(c, OutcomePassed, row.output)
+		got, r := judged(c, CaseOutcomePassed, row.output)
 		require.Equal(t, row.want, got, "%s with %s", row.detail, row.output)
 		require.Equal(t, row.want == "F", r.Disagrees())
-		got, r = judged(c, OutcomeFailed, row.output)
+		got, r = judged(c, CaseOutcomeFailed, row.output)
 		require.Equal(t, strings.ReplaceAll(row.want, "p", "f"), got, "%s with %s", row.detail, row.output)
 		require.Equal(t, row.want == "P", r.Disagrees())
-		for _, none := range []Outcome{OutcomeError, OutcomeSkipped} { // nothing was run
+		for _, none := range []CaseOutcome{CaseOutcomeError, CaseOutcomeSkipped} { // nothing was run
 			got, _ = judged(c, none, row.output)
 			require.Equal(t, strings.ToLower(string(none[:1])), got)
 		}
 	}
-	r := &EvalResult{ReportedOutcome: OutcomeFailed, Outcome: OutcomeFailed, JudgedBy: JudgeRunner}
+	r := &EvalResult{ReportedOutcome: CaseOutcomeFailed, Outcome: CaseOutcomeFailed, JudgedBy: JudgeRunner}
 	(&judge{left: maxJudging}).decide(caseOf(t, fmt.Sprintf(exact, `"Oslo"`)), r)
 	require.Equal(t, JudgeRunner, r.JudgedBy, "no output, no verdict")
 }
@@ -139,13 +139,13 @@ func TestJudgeBombs(t *testing.T) {
 	} {
 		c := caseOf(t, row.raw)
 		begun := time.Now()
-		got, r := judged(c, OutcomePassed, row.output)
+		got, r := judged(c, CaseOutcomePassed, row.output)
 		took := time.Since(begun)
 		require.Equal(t, "p", got, "%s: %v", name, r.Judgement)
 		require.Contains(t, *r.Judgement, "Left to the runner", name)
 		t.Logf("%s: %s", name, took.Round(time.Microsecond))
 	}
-	nested, _ := judged(caseOf(t, fmt.Sprintf(schema, `true`)), OutcomePassed, strings.Repeat("[", 100000))
+	nested, _ := judged(caseOf(t, fmt.Sprintf(schema, `true`)), CaseOutcomePassed, strings.Repeat("[", 100000))
 	require.Equal(t, "F", nested)
 }
 
@@ -157,7 +157,7 @@ func TestJudgeBudget(t *testing.T) {
 	verdicts := map[Judge]int{}
 	for range 10 {
 		output := strings.Repeat("z", 20<<10)
-		r := &EvalResult{ReportedOutcome: OutcomeFailed, Outcome: OutcomeFailed, JudgedBy: JudgeRunner, output: &output}
+		r := &EvalResult{ReportedOutcome: CaseOutcomeFailed, Outcome: CaseOutcomeFailed, JudgedBy: JudgeRunner, output: &output}
 		j.decide(c, r)
 		verdicts[r.JudgedBy]++
 	}

@@ -61,6 +61,26 @@ type ArchiveSuitePayload struct {
 	Suite *EvalSuite `json:"suite"`
 }
 
+// An account of the code host to be bound to the organization.
+type BindInstallationInput struct {
+	// The id that the code host gave the installation; binding one again changes it.
+	InstallationID int64 `json:"installationId"`
+	// The account's name: 1 to 100 letters, digits, hyphens, dots and underscores. The organization's own, or one that the operator granted.
+	AccountLogin string `json:"accountLogin"`
+	// Whose account it is.
+	AccountType AccountType `json:"accountType"`
+	// Whether nothing is read with it for the time being; false when omitted.
+	Suspended graphql.Omittable[*bool] `json:"suspended,omitempty"`
+}
+
+// What becomes of bindInstallation.
+type BindInstallationPayload struct {
+	// The installation as it is now.
+	Installation *RepoInstallation `json:"installation"`
+	// Whether it was bound just now.
+	IsNew bool `json:"isNew"`
+}
+
 // What is asserted of an answer.
 type CaseAssertion struct {
 	// How it is checked.
@@ -119,6 +139,30 @@ type CreateAPIKeyPayload struct {
 	APIKey *APIKey `json:"apiKey"`
 	// The key itself. It is shown here and never again.
 	Key string `json:"key"`
+}
+
+// A new cloud source.
+type CreateSourceInput struct {
+	// Where its folder will come from; it never changes.
+	Type SourceType `json:"type"`
+	// A label for people, 1 to 200 characters.
+	Label string `json:"label"`
+	// A skill of the organization that it is about; when omitted, the first snapshot without errors links it by its name.
+	SkillID graphql.Omittable[*ids.ID] `json:"skillId,omitempty"`
+	// For REPOHOST, where it is required: the code host's id of an installation that is bound to the organization.
+	InstallationID graphql.Omittable[*int64] `json:"installationId,omitempty"`
+	// For REPOHOST, where it is required: `owner/repo`; the owner is the installation's account.
+	RepoFullName graphql.Omittable[*string] `json:"repoFullName,omitempty"`
+	// For REPOHOST: the branch to read; `main` when omitted.
+	DefaultBranch graphql.Omittable[*string] `json:"defaultBranch,omitempty"`
+	// For REPOHOST: the folder of the skill in the repository; its root, `.`, when omitted.
+	SkillPath graphql.Omittable[*string] `json:"skillPath,omitempty"`
+}
+
+// What becomes of createSource.
+type CreateSourcePayload struct {
+	// The new source. It has no snapshot yet.
+	Source TypedSource `json:"source"`
 }
 
 // A new eval suite.
@@ -191,6 +235,26 @@ type EventFilter struct {
 	ObjectID graphql.Omittable[*ids.ID] `json:"objectId,omitempty"`
 	// Only what this user did.
 	ActorID graphql.Omittable[*ids.ID] `json:"actorId,omitempty"`
+}
+
+// What becomes of importSuite.
+type ImportSuitePayload struct {
+	// The new suite: IMPORTED, with a trigger query for each case.
+	Suite *EvalSuite `json:"suite"`
+	// Every file of `evals/*.json`, in the order of their paths; at most 100.
+	Files []*ImportedFile `json:"files"`
+}
+
+// What became of a file of evals.
+type ImportedFile struct {
+	// Its path.
+	Path string `json:"path"`
+	// How many cases were taken from it.
+	Cases int `json:"cases"`
+	// How many of its entries are no trigger cases, and were left out.
+	LeftOut int `json:"leftOut"`
+	// Why nothing was taken from it; null when something was.
+	Reason *string `json:"reason,omitempty"`
 }
 
 // What can be changed. Every mutation is all or nothing.
@@ -366,6 +430,24 @@ type SkillFilter struct {
 	HasEvidence graphql.Omittable[*bool] `json:"hasEvidence,omitempty"`
 }
 
+// A file to be uploaded.
+type SourceFileInput struct {
+	// Its path in the folder, with slashes: the name of its part of the form.
+	Path string `json:"path"`
+	// Its content.
+	Content graphql.Upload `json:"content"`
+}
+
+// Which cloud sources to list. Everything given must hold.
+type SourceFilter struct {
+	// Only sources of this type.
+	Type graphql.Omittable[*SourceType] `json:"type,omitempty"`
+	// Only sources that are linked to this skill.
+	SkillID graphql.Omittable[*ids.ID] `json:"skillId,omitempty"`
+	// Only sources whose label contains this text, whatever the case of its letters A to Z; 1 to 200 characters.
+	LabelContains graphql.Omittable[*string] `json:"labelContains,omitempty"`
+}
+
 // Which suggestions to list. Everything given must hold.
 type SuggestionFilter struct {
 	// Only those in this state.
@@ -396,6 +478,18 @@ type SuiteFilter struct {
 	NameContains graphql.Omittable[*string] `json:"nameContains,omitempty"`
 	// True: only suites that were put away; false or omitted: only the others.
 	Archived graphql.Omittable[*bool] `json:"archived,omitempty"`
+}
+
+// What becomes of syncSource.
+type SyncSourcePayload struct {
+	// The source.
+	Source TypedSource `json:"source"`
+	// Its snapshot with the content of the repository.
+	Snapshot *Snapshot `json:"snapshot"`
+	// What is wrong with it.
+	Validation *ValidationReport `json:"validation"`
+	// True where the content is what the source had already, and so made no snapshot; null otherwise.
+	Unchanged *bool `json:"unchanged,omitempty"`
 }
 
 // What becomes of testAlert.
@@ -440,6 +534,20 @@ type UpdateAPIKeyPayload struct {
 	APIKey *APIKey `json:"apiKey"`
 }
 
+// A change of a cloud source: what is omitted stays as it is.
+type UpdateSourceInput struct {
+	// A label for people, 1 to 200 characters.
+	Label graphql.Omittable[*string] `json:"label,omitempty"`
+	// The skill of the organization that it is about.
+	SkillID graphql.Omittable[*ids.ID] `json:"skillId,omitempty"`
+}
+
+// What becomes of updateSource.
+type UpdateSourcePayload struct {
+	// The source as it is now.
+	Source TypedSource `json:"source"`
+}
+
 // A change of an eval suite: what is omitted stays as it is.
 type UpdateSuiteInput struct {
 	// A label for people, 1 to 200 characters.
@@ -462,4 +570,47 @@ type UpdateSuiteInput struct {
 type UpdateSuitePayload struct {
 	// The suite as it is now.
 	Suite *EvalSuite `json:"suite"`
+}
+
+// A folder to be uploaded, as one archive or as files: 50 MiB as it is sent, 200 MiB unpacked, 10,000 files. Paths are relative, without `..`, and no two
+// differ by case alone. One folder around everything is taken off; `__MACOSX/` and `.DS_Store` are left out.
+type UploadSourceInput struct {
+	// A label for the new source, 1 to 200 characters; not needed with `sourceId`, whose label stays.
+	Label graphql.Omittable[*string] `json:"label,omitempty"`
+	// A skill of the organization that the source is about.
+	SkillID graphql.Omittable[*ids.ID] `json:"skillId,omitempty"`
+	// The upload source that gets a new snapshot; when omitted, a new source is made.
+	SourceID graphql.Omittable[*ids.ID] `json:"sourceId,omitempty"`
+	// A zip archive.
+	File graphql.Omittable[*graphql.Upload] `json:"file,omitempty"`
+	// Files, in place of an archive.
+	Files graphql.Omittable[[]*SourceFileInput] `json:"files,omitempty"`
+}
+
+// What becomes of uploadSource.
+type UploadSourcePayload struct {
+	// The source.
+	Source TypedSource `json:"source"`
+	// Its snapshot with the content that was sent.
+	Snapshot *Snapshot `json:"snapshot"`
+	// What is wrong with it.
+	Validation *ValidationReport `json:"validation"`
+	// Whether a snapshot was made.
+	IsNew bool `json:"isNew"`
+	// True where the content is what the source had already, and so made no snapshot; null otherwise.
+	Unchanged *bool `json:"unchanged,omitempty"`
+}
+
+// One thing that is wrong with a snapshot.
+type ValidationIssue struct {
+	// How bad it is.
+	Level IssueLevel `json:"level"`
+	// What it is, in a word for programs: `name_missing`.
+	Code string `json:"code"`
+	// What it is, in words for people.
+	Message string `json:"message"`
+	// The file it is in; null when it is about the whole folder.
+	Path *string `json:"path,omitempty"`
+	// The line in the file, from 1; null when it is about all of it.
+	Line *int `json:"line,omitempty"`
 }

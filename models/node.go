@@ -14,6 +14,10 @@ func (*Skill) IsNode()            {}
 func (*Alert) IsNode()            {}
 func (*Incident) IsNode()         {}
 func (*Notification) IsNode()     {}
+func (*UploadSource) IsNode()     {}
+func (*RepohostSource) IsNode()   {}
+func (*Snapshot) IsNode()         {}
+func (*ValidationReport) IsNode() {}
 func (*EvalSuggestion) IsNode()   {}
 func (*SuggestionReview) IsNode() {}
 func (*EvalRun) IsNode()          {}

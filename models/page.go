@@ -200,6 +200,15 @@ type (
 	UserConnection          = Connection[User]
 	UserEdge                = Edge[User]
 
+	RepoInstallationConnection = Connection[RepoInstallation]
+	RepoInstallationEdge       = Edge[RepoInstallation]
+	SnapshotConnection         = Connection[Snapshot]
+	SnapshotEdge               = Edge[Snapshot]
+	SnapshotFileConnection     = Connection[SnapshotFile]
+	SnapshotFileEdge           = Edge[SnapshotFile]
+	ValidationReportConnection = Connection[ValidationReport]
+	ValidationReportEdge       = Edge[ValidationReport]
+
 	EvalResultConnection         = Connection[EvalResult]
 	EvalResultEdge               = Edge[EvalResult]
 	EvalRunConnection            = Connection[EvalRun]

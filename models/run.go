@@ -61,20 +61,20 @@ func (r *EvalRun) RanAt() time.Time {
 type EvalResult struct {
 	bun.BaseModel `bun:"table:eval_results,alias:t"`
 
-	OrgID           ids.ID   `bun:"org_id,pk"`
-	ID              ids.ID   `bun:"id,pk"`
-	RunID           ids.ID   `bun:"run_id"`
-	CaseKey         string   `bun:"case_id"`
-	Position        int      `bun:"position"`
-	Outcome         Outcome  `bun:"outcome"`
-	ReportedOutcome Outcome  `bun:"reported"`
-	JudgedBy        Judge    `bun:"judged_by"`
-	Judgement       *string  `bun:"judgement"`
-	Score           *float64 `bun:"score"`
-	OutputExcerpt   *string  `bun:"output"`
-	OutputBytes     *int     `bun:"output_bytes"`
-	Error           *string  `bun:"error"`
-	DurationMs      *int64   `bun:"duration_ms"`
+	OrgID           ids.ID      `bun:"org_id,pk"`
+	ID              ids.ID      `bun:"id,pk"`
+	RunID           ids.ID      `bun:"run_id"`
+	CaseKey         string      `bun:"case_id"`
+	Position        int         `bun:"position"`
+	Outcome         CaseOutcome `bun:"outcome"`
+	ReportedOutcome CaseOutcome `bun:"reported"`
+	JudgedBy        Judge       `bun:"judged_by"`
+	Judgement       *string     `bun:"judgement"`
+	Score           *float64    `bun:"score"`
+	OutputExcerpt   *string     `bun:"output"`
+	OutputBytes     *int        `bun:"output_bytes"`
+	Error           *string     `bun:"error"`
+	DurationMs      *int64      `bun:"duration_ms"`
 
 	output *string // all of it, to be judged
 }
@@ -153,7 +153,7 @@ func readResults(raw JSON) ([]*EvalResult, error) {
 
 func (f *fields) result() *EvalResult {
 	r := &EvalResult{
-		CaseKey: f.text("case_id"), ReportedOutcome: fieldEnum(f, "outcome", wireOutcome), JudgedBy: JudgeRunner,
+		CaseKey: f.text("case_id"), ReportedOutcome: fieldEnum(f, "outcome", wireCaseOutcome), JudgedBy: JudgeRunner,
 		Score: f.fraction("score"), output: f.optional("output"), Error: f.optional("error"),
 	}
 	r.Outcome = r.ReportedOutcome
@@ -225,18 +225,18 @@ func (r *EvalRun) sum(results []*EvalResult) {
 	faults := map[string]bool{}
 	for _, x := range results {
 		switch x.Outcome {
-		case OutcomePassed:
+		case CaseOutcomePassed:
 			r.Passed++
-		case OutcomeFailed:
+		case CaseOutcomeFailed:
 			r.Failed++
-		case OutcomeError:
+		case CaseOutcomeError:
 			r.Errored++
 			if x.Error == nil {
 				faults[""] = true
 			} else {
 				faults[strings.TrimSpace(*x.Error)] = true
 			}
-		case OutcomeSkipped:
+		case CaseOutcomeSkipped:
 			r.Skipped++
 		}
 	}
@@ -265,7 +265,7 @@ func (r *EvalRun) Observe(source ids.ID, cases []EvalCase, results []*EvalResult
 	}
 	for _, x := range results {
 		c, ok := cases[x.Position].(*TriggerQueryCase)
-		if !ok || x.Outcome != OutcomePassed && x.Outcome != OutcomeFailed {
+		if !ok || x.Outcome != CaseOutcomePassed && x.Outcome != CaseOutcomeFailed {
 			continue
 		}
 		o := &Observation{
@@ -276,9 +276,9 @@ func (r *EvalRun) Observe(source ids.ID, cases []EvalCase, results []*EvalResult
 			o.InvocationType = c.InvocationType
 		}
 		switch {
-		case x.Outcome == OutcomeFailed && passedBefore[x.CaseKey]:
+		case x.Outcome == CaseOutcomeFailed && passedBefore[x.CaseKey]:
 			o.Kind = ProvenanceRunRegression
-		case x.Outcome == OutcomeFailed:
+		case x.Outcome == CaseOutcomeFailed:
 			o.Kind = ProvenanceRunFailure
 		}
 		out = append(out, o)
@@ -289,8 +289,8 @@ func (r *EvalRun) Observe(source ids.ID, cases []EvalCase, results []*EvalResult
 // ResultList is which results to list. It is comparable.
 type ResultList struct {
 	Window
-	Outcome   Outcome // "": all
-	Disagrees string  // "": all; else true or false
+	Outcome   CaseOutcome // "": all
+	Disagrees string      // "": all; else true or false
 }
 
 // IndexCases types cases and arranges them by id.
@@ -336,7 +336,7 @@ func CompareRuns(base, head *EvalRun, before, now []*EvalResult) (*RunComparison
 		}
 		compared++
 		change := &CaseChange{CaseKey: h.CaseKey, BaseID: b.ID, HeadID: h.ID}
-		switch passed, passes := b.Outcome == OutcomePassed, h.Outcome == OutcomePassed; {
+		switch passed, passes := b.Outcome == CaseOutcomePassed, h.Outcome == CaseOutcomePassed; {
 		case passed && passes:
 			c.PassedTwice++
 		case !passed && !passes:
@@ -357,7 +357,9 @@ func CompareRuns(base, head *EvalRun, before, now []*EvalResult) (*RunComparison
 	return c, nil
 }
 
-func (r *EvalResult) decided() bool { return r.Outcome == OutcomePassed || r.Outcome == OutcomeFailed }
+func (r *EvalResult) decided() bool {
+	return r.Outcome == CaseOutcomePassed || r.Outcome == CaseOutcomeFailed
+}
 
 func caveat(base, head *EvalRun) *string {
 	var text string

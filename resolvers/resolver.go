@@ -7,6 +7,7 @@ import (
 
 	"skillgraph/graph/generated"
 	"skillgraph/graph/loader"
+	"skillgraph/internal/blob"
 	"skillgraph/internal/errs"
 	"skillgraph/internal/face"
 	"skillgraph/internal/store"
@@ -15,7 +16,9 @@ import (
 
 // Root is the root of all resolvers, with what leads out of the process.
 type Root struct {
-	Alerts Alerts
+	Alerts  Alerts
+	Blobs   *blob.Store
+	Sources Sources
 }
 
 type (
@@ -28,11 +31,18 @@ type (
 	mutation       struct{ Root }
 	notification   struct{}
 	organization   struct{}
-	query          struct{}
+	query          struct{ Root }
 	skill          struct{}
 	skillConfusion struct{}
 	suiteRevision  struct{}
 	viewerType     struct{}
+
+	repohostSource struct {
+		sourceType[*models.RepohostSource]
+	}
+	snapshot         struct{}
+	snapshotFile     struct{ Root }
+	validationReport struct{}
 
 	caseChange         struct{}
 	evalResult         struct{}
@@ -54,11 +64,17 @@ func (Root) Incident() generated.IncidentResolver             { return incident{
 func (r Root) Mutation() generated.MutationResolver           { return mutation{r} }
 func (Root) Notification() generated.NotificationResolver     { return notification{} }
 func (Root) Organization() generated.OrganizationResolver     { return organization{} }
-func (Root) Query() generated.QueryResolver                   { return query{} }
+func (r Root) Query() generated.QueryResolver                 { return query{r} }
 func (Root) Skill() generated.SkillResolver                   { return skill{} }
 func (Root) SkillConfusion() generated.SkillConfusionResolver { return skillConfusion{} }
 func (Root) SuiteRevision() generated.SuiteRevisionResolver   { return suiteRevision{} }
 func (Root) Viewer() generated.ViewerResolver                 { return viewerType{} }
+
+func (Root) RepohostSource() generated.RepohostSourceResolver     { return repohostSource{} }
+func (Root) Snapshot() generated.SnapshotResolver                 { return snapshot{} }
+func (r Root) SnapshotFile() generated.SnapshotFileResolver       { return snapshotFile{r} }
+func (Root) UploadSource() generated.UploadSourceResolver         { return sourceType[*models.UploadSource]{} }
+func (Root) ValidationReport() generated.ValidationReportResolver { return validationReport{} }
 
 func (Root) CaseChange() generated.CaseChangeResolver                 { return caseChange{} }
 func (Root) EvalResult() generated.EvalResultResolver                 { return evalResult{} }

@@ -45,7 +45,7 @@ func (evalRun) SuiteRevision(ctx context.Context, r *models.EvalRun) (*models.Su
 	return loader.One(ctx, loader.RunRevision, r)
 }
 
-func (evalRun) Results(ctx context.Context, r *models.EvalRun, first *int, after *string, page, perPage *int, outcome *models.Outcome, disagrees *bool) (*models.EvalResultConnection, error) {
+func (evalRun) Results(ctx context.Context, r *models.EvalRun, first *int, after *string, page, perPage *int, outcome *models.CaseOutcome, disagrees *bool) (*models.EvalResultConnection, error) {
 	w, err := pageArgs(first, after, page, perPage).Window()
 	if err != nil {
 		return nil, err
@@ -91,4 +91,12 @@ func (caseChange) Base(ctx context.Context, c *models.CaseChange) (*models.EvalR
 
 func (caseChange) Head(ctx context.Context, c *models.CaseChange) (*models.EvalResult, error) {
 	return loader.One(ctx, loader.ChangeHead, c)
+}
+
+func (evalRun) Snapshot(ctx context.Context, r *models.EvalRun) (*models.Snapshot, error) {
+	return loader.One(ctx, loader.RunSnapshot, r)
+}
+
+func (snapshot) Runs(ctx context.Context, s *models.Snapshot, first *int, after *string, page, perPage *int) (*models.EvalRunConnection, error) {
+	return loader.Page(ctx, loader.SnapshotRuns, s, pageArgs(first, after, page, perPage))
 }

@@ -88,3 +88,23 @@ func (suggestionReview) AppliedSuite(ctx context.Context, r *models.SuggestionRe
 func (suggestionReview) ReviewedBy(ctx context.Context, r *models.SuggestionReview) (*models.User, error) {
 	return loader.One(ctx, loader.ReviewAuthor, r)
 }
+
+func (suggestionReview) CloudSource(ctx context.Context, r *models.SuggestionReview) (models.TypedSource, error) {
+	return typed(loader.One(ctx, loader.ReviewSource, r))
+}
+
+func (evalSuggestion) CloudSource(ctx context.Context, s *models.EvalSuggestion) (models.TypedSource, error) {
+	return typed(loader.One(ctx, loader.SuggestionSource, s))
+}
+
+func (sourceType[S]) Suggestions(ctx context.Context, s S, first *int, after *string, page, perPage *int, filter *models.SuggestionFilter, orderBy *models.SuggestionOrder) (*models.EvalSuggestionConnection, error) {
+	list, err := suggestionList(first, after, page, perPage, filter, orderBy)
+	if err != nil {
+		return nil, err
+	}
+	return loader.SourceSuggestions.Of(ctx, s.Row(), list)
+}
+
+func (sourceType[S]) Reviews(ctx context.Context, s S, first *int, after *string, page, perPage *int) (*models.SuggestionReviewConnection, error) {
+	return loader.Page(ctx, loader.SourceReviews, s.Row(), pageArgs(first, after, page, perPage))
+}

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"path/filepath"
 	"strings"
 
+	"skillgraph/internal/blob"
 	"skillgraph/internal/postgres"
 	"skillgraph/internal/store"
 )
@@ -20,6 +22,8 @@ type flags struct {
 	env         env
 	dataDir     string
 	databaseURL string
+	blobs       string
+	repos       string
 	store       store.Options
 }
 
@@ -110,6 +114,42 @@ func (f *flags) open(ctx context.Context, start func(context.Context, postgres.O
 	}
 	db.Store = s
 	return db, nil
+}
+
+func (f *flags) registerBlobs() {
+	f.StringVar(&f.blobs, "blobs", "", "where archives are kept: a folder, or s3://bucket?region=… (default: blobs in --data-dir)")
+}
+
+func (f *flags) registerRepos() {
+	f.StringVar(&f.repos, "repohost-root", "", "folder with the repositories of the local code host, as <owner>/<name>.git (default: repos in --data-dir)")
+}
+
+// reposRoot is where the repositories of the local code host are.
+func (f *flags) reposRoot() string {
+	if f.repos != "" {
+		return f.repos
+	}
+	return filepath.Join(f.dataDir, "repos")
+}
+
+// openBlobs opens the place of the archives. It may be given as a path.
+func (f *flags) openBlobs(ctx context.Context, ledger blob.Ledger) (*blob.Store, error) {
+	at := f.blobs
+	if at == "" {
+		at = filepath.Join(f.dataDir, "blobs")
+	}
+	if !strings.Contains(at, "://") {
+		path, err := filepath.Abs(at)
+		if err != nil {
+			return nil, err
+		}
+		at = (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
+	}
+	blobs, err := blob.Open(ctx, at, ledger)
+	if err != nil {
+		return nil, fmt.Errorf("--blobs: %w", err)
+	}
+	return blobs, nil
 }
 
 func (d *database) close() {

@@ -20,6 +20,8 @@ const demoKeyFile = "demo-key"
 // loadDemo is the command "demo": it loads the demo data unless they are there, and prints a key.
 func loadDemo(ctx context.Context, e env, args []string) error {
 	f := newFlags(e, "demo")
+	f.registerBlobs()
+	f.registerRepos()
 	if _, err := f.read(args); err != nil {
 		return err
 	}
@@ -32,7 +34,12 @@ func loadDemo(ctx context.Context, e env, args []string) error {
 		switch {
 		case err == nil:
 		case errors.Is(err, os.ErrNotExist) || errs.CodeOf(err) == errs.Unauthenticated:
-			made, err := demo.Load(ctx, s, time.Now())
+			blobs, err := f.openBlobs(ctx, s)
+			if err != nil {
+				return err
+			}
+			defer blobs.Close()
+			made, err := demo.Load(ctx, s, blobs, f.reposRoot(), time.Now())
 			if err != nil {
 				return err
 			}

@@ -12,8 +12,11 @@ import (
 	"strings"
 	"time"
 
+	"skillgraph/internal/blob"
+	"skillgraph/internal/hosting"
 	"skillgraph/internal/jobs"
 	"skillgraph/internal/postgres"
+	"skillgraph/internal/repohost"
 	"skillgraph/internal/server"
 	"skillgraph/internal/store"
 )
@@ -38,6 +41,8 @@ func serve(ctx context.Context, e env, args []string) error {
 	cfg.BoolVar(&cfg.migrate, "migrate", true, "bring the database up to date before serving")
 	cfg.Var(&cfg.corsOrigins, "cors-origins", "origins whose pages may use the API, with commas between them; * is all (default: none)")
 	cfg.telemetry.register(cfg.flags)
+	cfg.registerBlobs()
+	cfg.registerRepos()
 	if _, err := cfg.read(args); err != nil {
 		return err
 	}
@@ -73,11 +78,17 @@ func serve(ctx context.Context, e env, args []string) error {
 	if err := cfg.prepare(ctx, db); err != nil {
 		return err
 	}
-	srv, err := server.New(server.Config{Store: db.Store, Alerts: alerts, CORSOrigins: cfg.corsOrigins, MetricsElsewhere: cfg.metricsAddr != ""})
+	blobs, err := cfg.openBlobs(ctx, db.Store)
 	if err != nil {
 		return err
 	}
-	stopJobs, err := cfg.startJobs(ctx, db, alerts)
+	defer blobs.Close()
+	sources := hosting.New(blobs, repohost.NewLocal(cfg.reposRoot()))
+	srv, err := server.New(server.Config{Store: db.Store, Alerts: alerts, Blobs: blobs, Sources: sources, CORSOrigins: cfg.corsOrigins, MetricsElsewhere: cfg.metricsAddr != ""})
+	if err != nil {
+		return err
+	}
+	stopJobs, err := cfg.startJobs(ctx, db, alerts, blobs, sources)
 	if err != nil {
 		return err
 	}
@@ -86,12 +97,14 @@ func serve(ctx context.Context, e env, args []string) error {
 }
 
 // startJobs works on the queue, unless the database may not be up to date.
-func (cfg serveConfig) startJobs(ctx context.Context, db *database, alerts *jobs.Alerts) (stop func(), err error) {
+func (cfg serveConfig) startJobs(ctx context.Context, db *database, alerts *jobs.Alerts, blobs *blob.Store, sources *hosting.Hosting) (stop func(), err error) {
 	if err := db.Ready(ctx); err != nil {
 		slog.WarnContext(ctx, "no jobs are worked on", "error", err)
 		return func() {}, nil
 	}
-	running, err := jobs.Start(context.WithoutCancel(ctx), jobs.Config{Store: db.Store, Alerts: alerts, AlertInterval: cfg.telemetry.alertInterval})
+	running, err := jobs.Start(context.WithoutCancel(ctx), jobs.Config{
+		Store: db.Store, Alerts: alerts, AlertInterval: cfg.telemetry.alertInterval, Blobs: blobs, Hosting: sources,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -44,13 +44,18 @@ type ResolverRoot interface {
 	Notification() NotificationResolver
 	Organization() OrganizationResolver
 	Query() QueryResolver
+	RepohostSource() RepohostSourceResolver
 	RunComparison() RunComparisonResolver
 	SimilarSuggestion() SimilarSuggestionResolver
 	Skill() SkillResolver
 	SkillConfusion() SkillConfusionResolver
+	Snapshot() SnapshotResolver
+	SnapshotFile() SnapshotFileResolver
 	SuggestionEvidence() SuggestionEvidenceResolver
 	SuggestionReview() SuggestionReviewResolver
 	SuiteRevision() SuiteRevisionResolver
+	UploadSource() UploadSourceResolver
+	ValidationReport() ValidationReportResolver
 	Viewer() ViewerResolver
 }
 
@@ -127,6 +132,11 @@ type ComplexityRoot struct {
 		Suite func(childComplexity int) int
 	}
 
+	BindInstallationPayload struct {
+		Installation func(childComplexity int) int
+		IsNew        func(childComplexity int) int
+	}
+
 	BooleanAssertionCase struct {
 		Assertion  func(childComplexity int) int
 		CaseKind   func(childComplexity int) int
@@ -155,6 +165,18 @@ type ComplexityRoot struct {
 		DeletedID func(childComplexity int) int
 	}
 
+	CloudSourceConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	CloudSourceEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	CreateAlertPayload struct {
 		Alert func(childComplexity int) int
 	}
@@ -162,6 +184,10 @@ type ComplexityRoot struct {
 	CreateApiKeyPayload struct {
 		APIKey func(childComplexity int) int
 		Key    func(childComplexity int) int
+	}
+
+	CreateSourcePayload struct {
+		Source func(childComplexity int) int
 	}
 
 	CreateSuitePayload struct {
@@ -180,6 +206,10 @@ type ComplexityRoot struct {
 	}
 
 	DeleteAlertPayload struct {
+		DeletedID func(childComplexity int) int
+	}
+
+	DeleteSourcePayload struct {
 		DeletedID func(childComplexity int) int
 	}
 
@@ -243,10 +273,11 @@ type ComplexityRoot struct {
 		PassRate      func(childComplexity int) int
 		Passed        func(childComplexity int) int
 		Previous      func(childComplexity int) int
-		Results       func(childComplexity int, first *int, after *string, page *int, perPage *int, outcome *models.Outcome, disagrees *bool) int
+		Results       func(childComplexity int, first *int, after *string, page *int, perPage *int, outcome *models.CaseOutcome, disagrees *bool) int
 		Revision      func(childComplexity int) int
 		RunKey        func(childComplexity int) int
 		Skipped       func(childComplexity int) int
+		Snapshot      func(childComplexity int) int
 		SnapshotID    func(childComplexity int) int
 		StartedAt     func(childComplexity int) int
 		Status        func(childComplexity int) int
@@ -270,6 +301,7 @@ type ComplexityRoot struct {
 	}
 
 	EvalSuggestion struct {
+		CloudSource    func(childComplexity int) int
 		Confidence     func(childComplexity int) int
 		CreatedAt      func(childComplexity int) int
 		Evidence       func(childComplexity int, first *int, after *string, page *int, perPage *int) int
@@ -315,6 +347,7 @@ type ComplexityRoot struct {
 		Revisions          func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		Runnable           func(childComplexity int) int
 		Runs               func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		Source             func(childComplexity int) int
 		SourceID           func(childComplexity int) int
 		SourceKind         func(childComplexity int) int
 		SuiteKind          func(childComplexity int) int
@@ -367,6 +400,28 @@ type ComplexityRoot struct {
 		Trim          func(childComplexity int) int
 	}
 
+	FileChange struct {
+		NewSHA256   func(childComplexity int) int
+		NewSize     func(childComplexity int) int
+		OldSHA256   func(childComplexity int) int
+		OldSize     func(childComplexity int) int
+		Path        func(childComplexity int) int
+		Status      func(childComplexity int) int
+		UnifiedDiff func(childComplexity int) int
+	}
+
+	ImportSuitePayload struct {
+		Files func(childComplexity int) int
+		Suite func(childComplexity int) int
+	}
+
+	ImportedFile struct {
+		Cases   func(childComplexity int) int
+		LeftOut func(childComplexity int) int
+		Path    func(childComplexity int) int
+		Reason  func(childComplexity int) int
+	}
+
 	Incident struct {
 		Alert      func(childComplexity int) int
 		ID         func(childComplexity int) int
@@ -409,25 +464,32 @@ type ComplexityRoot struct {
 		AddMember        func(childComplexity int, input models.AddMemberInput) int
 		ApplySuggestion  func(childComplexity int, sourceID ids.ID, suggestionID ids.ID, input models.ApplySuggestionInput) int
 		ArchiveSuite     func(childComplexity int, id ids.ID) int
+		BindInstallation func(childComplexity int, input models.BindInstallationInput) int
 		ChangeMemberRole func(childComplexity int, userID ids.ID, role models.Role) int
 		ClearReview      func(childComplexity int, sourceID ids.ID, suggestionID ids.ID) int
 		CreateAPIKey     func(childComplexity int, input models.CreateAPIKeyInput) int
 		CreateAlert      func(childComplexity int, input models.CreateAlertInput) int
+		CreateSource     func(childComplexity int, input models.CreateSourceInput) int
 		CreateSuite      func(childComplexity int, input models.CreateSuiteInput) int
 		DeleteAlert      func(childComplexity int, id ids.ID) int
+		DeleteSource     func(childComplexity int, id ids.ID) int
 		DeleteSuite      func(childComplexity int, id ids.ID) int
 		EraseSession     func(childComplexity int, sessionKey string) int
 		EraseUser        func(childComplexity int, userID ids.ID) int
+		ImportSuite      func(childComplexity int, sourceID ids.ID, name *string) int
 		PushTelemetry    func(childComplexity int, input models.PushTelemetryInput) int
 		RecordRun        func(childComplexity int, input models.RecordRunInput) int
 		RemoveMember     func(childComplexity int, userID ids.ID) int
 		RestoreSuite     func(childComplexity int, id ids.ID) int
 		ReviewSuggestion func(childComplexity int, sourceID ids.ID, input models.ReviewSuggestionInput) int
 		RevokeAPIKey     func(childComplexity int, id ids.ID) int
+		SyncSource       func(childComplexity int, id ids.ID) int
 		TestAlert        func(childComplexity int, id ids.ID) int
 		UpdateAPIKey     func(childComplexity int, id ids.ID, input models.UpdateAPIKeyInput) int
 		UpdateAlert      func(childComplexity int, id ids.ID, input models.UpdateAlertInput) int
+		UpdateSource     func(childComplexity int, id ids.ID, input models.UpdateSourceInput) int
 		UpdateSuite      func(childComplexity int, id ids.ID, input models.UpdateSuiteInput, ifRevision []int) int
+		UploadSource     func(childComplexity int, input models.UploadSourceInput) int
 	}
 
 	Notification struct {
@@ -498,21 +560,25 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
-		Alert        func(childComplexity int, id ids.ID) int
-		AlertDryRun  func(childComplexity int, input models.DryRunInput) int
-		Alerts       func(childComplexity int, first *int, after *string, page *int, perPage *int) int
-		CompareRuns  func(childComplexity int, baseID ids.ID, headID ids.ID) int
-		Events       func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.EventFilter) int
-		Node         func(childComplexity int, id ids.ID) int
-		Nodes        func(childComplexity int, ids []ids.ID) int
-		Organization func(childComplexity int) int
-		Run          func(childComplexity int, id ids.ID) int
-		Runs         func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) int
-		Skill        func(childComplexity int, id *ids.ID, name *string, idOrName *string) int
-		Skills       func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SkillFilter, orderBy *models.SkillOrder) int
-		Suite        func(childComplexity int, id ids.ID) int
-		Suites       func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SuiteFilter, orderBy *models.SuiteOrder) int
-		Viewer       func(childComplexity int) int
+		Alert             func(childComplexity int, id ids.ID) int
+		AlertDryRun       func(childComplexity int, input models.DryRunInput) int
+		Alerts            func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		CompareRuns       func(childComplexity int, baseID ids.ID, headID ids.ID) int
+		Events            func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.EventFilter) int
+		Node              func(childComplexity int, id ids.ID) int
+		Nodes             func(childComplexity int, ids []ids.ID) int
+		Organization      func(childComplexity int) int
+		RepoInstallations func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		Run               func(childComplexity int, id ids.ID) int
+		Runs              func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) int
+		Skill             func(childComplexity int, id *ids.ID, name *string, idOrName *string) int
+		Skills            func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SkillFilter, orderBy *models.SkillOrder) int
+		SnapshotDiff      func(childComplexity int, from ids.ID, to ids.ID) int
+		Source            func(childComplexity int, id ids.ID) int
+		Sources           func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SourceFilter) int
+		Suite             func(childComplexity int, id ids.ID) int
+		Suites            func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SuiteFilter, orderBy *models.SuiteOrder) int
+		Viewer            func(childComplexity int) int
 	}
 
 	Rate struct {
@@ -529,6 +595,48 @@ type ComplexityRoot struct {
 
 	RemoveMemberPayload struct {
 		User func(childComplexity int) int
+	}
+
+	RepoInstallation struct {
+		AccountLogin   func(childComplexity int) int
+		AccountType    func(childComplexity int) int
+		CreatedAt      func(childComplexity int) int
+		ID             func(childComplexity int) int
+		InstallationID func(childComplexity int) int
+		Suspended      func(childComplexity int) int
+		UpdatedAt      func(childComplexity int) int
+	}
+
+	RepoInstallationConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	RepoInstallationEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	RepohostSource struct {
+		CreatedAt         func(childComplexity int) int
+		CreatedBy         func(childComplexity int) int
+		CurrentSnapshot   func(childComplexity int) int
+		DefaultBranch     func(childComplexity int) int
+		Installation      func(childComplexity int) int
+		Label             func(childComplexity int) int
+		RepoFullName      func(childComplexity int) int
+		Reviews           func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		ShownID           func(childComplexity int) int
+		Skill             func(childComplexity int) int
+		SkillID           func(childComplexity int) int
+		SkillPath         func(childComplexity int) int
+		Snapshots         func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		SourceType        func(childComplexity int) int
+		Suggestions       func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SuggestionFilter, orderBy *models.SuggestionOrder) int
+		Suites            func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		ValidationReports func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 	}
 
 	ReviewSuggestionPayload struct {
@@ -573,6 +681,7 @@ type ComplexityRoot struct {
 		Name               func(childComplexity int) int
 		PassRate           func(childComplexity int) int
 		Rates              func(childComplexity int) int
+		Sources            func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		Status             func(childComplexity int) int
 		Suggestions        func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SuggestionFilter, orderBy *models.SuggestionOrder) int
 		TriggerRate        func(childComplexity int) int
@@ -611,6 +720,60 @@ type ComplexityRoot struct {
 		TriggerRate        func(childComplexity int) int
 	}
 
+	Snapshot struct {
+		ContentHash func(childComplexity int) int
+		CreatedAt   func(childComplexity int) int
+		CreatedBy   func(childComplexity int) int
+		File        func(childComplexity int, path string) int
+		FileCount   func(childComplexity int) int
+		Files       func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		ID          func(childComplexity int) int
+		Number      func(childComplexity int) int
+		Report      func(childComplexity int) int
+		Runs        func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		Source      func(childComplexity int) int
+		SourceRef   func(childComplexity int) int
+		TotalBytes  func(childComplexity int) int
+	}
+
+	SnapshotConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	SnapshotDiff struct {
+		Added   func(childComplexity int) int
+		Changed func(childComplexity int) int
+		Files   func(childComplexity int) int
+		Removed func(childComplexity int) int
+	}
+
+	SnapshotEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	SnapshotFile struct {
+		Path   func(childComplexity int) int
+		SHA256 func(childComplexity int) int
+		Size   func(childComplexity int) int
+		Text   func(childComplexity int) int
+	}
+
+	SnapshotFileConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	SnapshotFileEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	SuggestionEvidence struct {
 		ObservedAt func(childComplexity int) int
 		PromptKey  func(childComplexity int) int
@@ -637,6 +800,7 @@ type ComplexityRoot struct {
 		AppliedSuite     func(childComplexity int) int
 		AppliedSuiteID   func(childComplexity int) int
 		AppliedToSuiteAt func(childComplexity int) int
+		CloudSource      func(childComplexity int) int
 		Confidence       func(childComplexity int) int
 		ID               func(childComplexity int) int
 		InvocationType   func(childComplexity int) int
@@ -694,6 +858,13 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	SyncSourcePayload struct {
+		Snapshot   func(childComplexity int) int
+		Source     func(childComplexity int) int
+		Unchanged  func(childComplexity int) int
+		Validation func(childComplexity int) int
+	}
+
 	TaskPackageCase struct {
 		CaseKind       func(childComplexity int) int
 		EnvironmentRef func(childComplexity int) int
@@ -729,8 +900,36 @@ type ComplexityRoot struct {
 		APIKey func(childComplexity int) int
 	}
 
+	UpdateSourcePayload struct {
+		Source func(childComplexity int) int
+	}
+
 	UpdateSuitePayload struct {
 		Suite func(childComplexity int) int
+	}
+
+	UploadSource struct {
+		CreatedAt         func(childComplexity int) int
+		CreatedBy         func(childComplexity int) int
+		CurrentSnapshot   func(childComplexity int) int
+		Label             func(childComplexity int) int
+		Reviews           func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		ShownID           func(childComplexity int) int
+		Skill             func(childComplexity int) int
+		SkillID           func(childComplexity int) int
+		Snapshots         func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		SourceType        func(childComplexity int) int
+		Suggestions       func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SuggestionFilter, orderBy *models.SuggestionOrder) int
+		Suites            func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		ValidationReports func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+	}
+
+	UploadSourcePayload struct {
+		IsNew      func(childComplexity int) int
+		Snapshot   func(childComplexity int) int
+		Source     func(childComplexity int) int
+		Unchanged  func(childComplexity int) int
+		Validation func(childComplexity int) int
 	}
 
 	User struct {
@@ -748,6 +947,36 @@ type ComplexityRoot struct {
 	}
 
 	UserEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	ValidationIssue struct {
+		Code    func(childComplexity int) int
+		Level   func(childComplexity int) int
+		Line    func(childComplexity int) int
+		Message func(childComplexity int) int
+		Path    func(childComplexity int) int
+	}
+
+	ValidationReport struct {
+		CreatedAt    func(childComplexity int) int
+		ID           func(childComplexity int) int
+		Issues       func(childComplexity int) int
+		RulesVersion func(childComplexity int) int
+		Snapshot     func(childComplexity int) int
+		SnapshotID   func(childComplexity int) int
+		Status       func(childComplexity int) int
+	}
+
+	ValidationReportConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	ValidationReportEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
 	}
@@ -793,18 +1022,24 @@ type EvalRunResolver interface {
 
 	SuiteRevision(ctx context.Context, obj *models.EvalRun) (*models.SuiteRevision, error)
 
-	Results(ctx context.Context, obj *models.EvalRun, first *int, after *string, page *int, perPage *int, outcome *models.Outcome, disagrees *bool) (*models.Connection[models.EvalResult], error)
+	Snapshot(ctx context.Context, obj *models.EvalRun) (*models.Snapshot, error)
+
+	Results(ctx context.Context, obj *models.EvalRun, first *int, after *string, page *int, perPage *int, outcome *models.CaseOutcome, disagrees *bool) (*models.Connection[models.EvalResult], error)
 	Previous(ctx context.Context, obj *models.EvalRun) (*models.EvalRun, error)
 
 	CreatedBy(ctx context.Context, obj *models.EvalRun) (*models.User, error)
 }
 type EvalSuggestionResolver interface {
+	CloudSource(ctx context.Context, obj *models.EvalSuggestion) (models.TypedSource, error)
+
 	Status(ctx context.Context, obj *models.EvalSuggestion) (models.SuggestionStatus, error)
 	Review(ctx context.Context, obj *models.EvalSuggestion) (*models.SuggestionReview, error)
 	Similar(ctx context.Context, obj *models.EvalSuggestion, first *int) ([]*models.SimilarSuggestion, error)
 	Evidence(ctx context.Context, obj *models.EvalSuggestion, first *int, after *string, page *int, perPage *int) (*models.Connection[models.SuggestionEvidence], error)
 }
 type EvalSuiteResolver interface {
+	Source(ctx context.Context, obj *models.EvalSuite) (models.TypedSource, error)
+
 	CasesJSON(ctx context.Context, obj *models.EvalSuite) (models.JSON, error)
 	Cases(ctx context.Context, obj *models.EvalSuite) ([]models.EvalCase, error)
 
@@ -840,6 +1075,13 @@ type MutationResolver interface {
 	AddMember(ctx context.Context, input models.AddMemberInput) (*models.AddMemberPayload, error)
 	ChangeMemberRole(ctx context.Context, userID ids.ID, role models.Role) (*models.ChangeMemberRolePayload, error)
 	RemoveMember(ctx context.Context, userID ids.ID) (*models.RemoveMemberPayload, error)
+	CreateSource(ctx context.Context, input models.CreateSourceInput) (*models.CreateSourcePayload, error)
+	UpdateSource(ctx context.Context, id ids.ID, input models.UpdateSourceInput) (*models.UpdateSourcePayload, error)
+	DeleteSource(ctx context.Context, id ids.ID) (*models.DeleteSourcePayload, error)
+	UploadSource(ctx context.Context, input models.UploadSourceInput) (*models.UploadSourcePayload, error)
+	SyncSource(ctx context.Context, id ids.ID) (*models.SyncSourcePayload, error)
+	ImportSuite(ctx context.Context, sourceID ids.ID, name *string) (*models.ImportSuitePayload, error)
+	BindInstallation(ctx context.Context, input models.BindInstallationInput) (*models.BindInstallationPayload, error)
 	ReviewSuggestion(ctx context.Context, sourceID ids.ID, input models.ReviewSuggestionInput) (*models.ReviewSuggestionPayload, error)
 	ClearReview(ctx context.Context, sourceID ids.ID, suggestionID ids.ID) (*models.ClearReviewPayload, error)
 	ApplySuggestion(ctx context.Context, sourceID ids.ID, suggestionID ids.ID, input models.ApplySuggestionInput) (*models.ApplySuggestionPayload, error)
@@ -867,9 +1109,26 @@ type QueryResolver interface {
 	AlertDryRun(ctx context.Context, input models.DryRunInput) ([]*models.DryRunDay, error)
 	Suite(ctx context.Context, id ids.ID) (*models.EvalSuite, error)
 	Suites(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.SuiteFilter, orderBy *models.SuiteOrder) (*models.Connection[models.EvalSuite], error)
+	Source(ctx context.Context, id ids.ID) (models.TypedSource, error)
+	Sources(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.SourceFilter) (*models.CloudSourceConnection, error)
+	SnapshotDiff(ctx context.Context, from ids.ID, to ids.ID) (*models.SnapshotDiff, error)
+	RepoInstallations(ctx context.Context, first *int, after *string, page *int, perPage *int) (*models.Connection[models.RepoInstallation], error)
 	Run(ctx context.Context, id ids.ID) (*models.EvalRun, error)
 	Runs(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) (*models.Connection[models.EvalRun], error)
 	CompareRuns(ctx context.Context, baseID ids.ID, headID ids.ID) (*models.RunComparison, error)
+}
+type RepohostSourceResolver interface {
+	Skill(ctx context.Context, obj *models.RepohostSource) (*models.Skill, error)
+	CurrentSnapshot(ctx context.Context, obj *models.RepohostSource) (*models.Snapshot, error)
+	Snapshots(ctx context.Context, obj *models.RepohostSource, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Snapshot], error)
+	ValidationReports(ctx context.Context, obj *models.RepohostSource, first *int, after *string, page *int, perPage *int) (*models.Connection[models.ValidationReport], error)
+	Suites(ctx context.Context, obj *models.RepohostSource, first *int, after *string, page *int, perPage *int) (*models.Connection[models.EvalSuite], error)
+	CreatedBy(ctx context.Context, obj *models.RepohostSource) (*models.User, error)
+
+	Suggestions(ctx context.Context, obj *models.RepohostSource, first *int, after *string, page *int, perPage *int, filter *models.SuggestionFilter, orderBy *models.SuggestionOrder) (*models.Connection[models.EvalSuggestion], error)
+	Reviews(ctx context.Context, obj *models.RepohostSource, first *int, after *string, page *int, perPage *int) (*models.Connection[models.SuggestionReview], error)
+
+	Installation(ctx context.Context, obj *models.RepohostSource) (*models.RepoInstallation, error)
 }
 type RunComparisonResolver interface {
 	Base(ctx context.Context, obj *models.RunComparison) (*models.EvalRun, error)
@@ -890,16 +1149,31 @@ type SkillResolver interface {
 	Alerts(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Alert], error)
 	Incidents(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Incident], error)
 
+	Sources(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int) (*models.CloudSourceConnection, error)
 	Suggestions(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int, filter *models.SuggestionFilter, orderBy *models.SuggestionOrder) (*models.Connection[models.EvalSuggestion], error)
 }
 type SkillConfusionResolver interface {
 	Skill(ctx context.Context, obj *models.SkillConfusion) (*models.Skill, error)
+}
+type SnapshotResolver interface {
+	Source(ctx context.Context, obj *models.Snapshot) (models.TypedSource, error)
+
+	Files(ctx context.Context, obj *models.Snapshot, first *int, after *string, page *int, perPage *int) (*models.Connection[models.SnapshotFile], error)
+	File(ctx context.Context, obj *models.Snapshot, path string) (*models.SnapshotFile, error)
+	Report(ctx context.Context, obj *models.Snapshot) (*models.ValidationReport, error)
+	CreatedBy(ctx context.Context, obj *models.Snapshot) (*models.User, error)
+
+	Runs(ctx context.Context, obj *models.Snapshot, first *int, after *string, page *int, perPage *int) (*models.Connection[models.EvalRun], error)
+}
+type SnapshotFileResolver interface {
+	Text(ctx context.Context, obj *models.SnapshotFile) (*string, error)
 }
 type SuggestionEvidenceResolver interface {
 	Run(ctx context.Context, obj *models.SuggestionEvidence) (*models.EvalRun, error)
 }
 type SuggestionReviewResolver interface {
 	Suggestion(ctx context.Context, obj *models.SuggestionReview) (*models.EvalSuggestion, error)
+	CloudSource(ctx context.Context, obj *models.SuggestionReview) (models.TypedSource, error)
 
 	AppliedSuite(ctx context.Context, obj *models.SuggestionReview) (*models.EvalSuite, error)
 
@@ -912,6 +1186,20 @@ type SuiteRevisionResolver interface {
 	Cases(ctx context.Context, obj *models.SuiteRevision) ([]models.EvalCase, error)
 
 	CreatedBy(ctx context.Context, obj *models.SuiteRevision) (*models.User, error)
+}
+type UploadSourceResolver interface {
+	Skill(ctx context.Context, obj *models.UploadSource) (*models.Skill, error)
+	CurrentSnapshot(ctx context.Context, obj *models.UploadSource) (*models.Snapshot, error)
+	Snapshots(ctx context.Context, obj *models.UploadSource, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Snapshot], error)
+	ValidationReports(ctx context.Context, obj *models.UploadSource, first *int, after *string, page *int, perPage *int) (*models.Connection[models.ValidationReport], error)
+	Suites(ctx context.Context, obj *models.UploadSource, first *int, after *string, page *int, perPage *int) (*models.Connection[models.EvalSuite], error)
+	CreatedBy(ctx context.Context, obj *models.UploadSource) (*models.User, error)
+
+	Suggestions(ctx context.Context, obj *models.UploadSource, first *int, after *string, page *int, perPage *int, filter *models.SuggestionFilter, orderBy *models.SuggestionOrder) (*models.Connection[models.EvalSuggestion], error)
+	Reviews(ctx context.Context, obj *models.UploadSource, first *int, after *string, page *int, perPage *int) (*models.Connection[models.SuggestionReview], error)
+}
+type ValidationReportResolver interface {
+	Snapshot(ctx context.Context, obj *models.ValidationReport) (*models.Snapshot, error)
 }
 type ViewerResolver interface {
 	User(ctx context.Context, obj *models.Viewer) (*models.User, error)
@@ -1209,6 +1497,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ArchiveSuitePayload.Suite(childComplexity), true
 
+	case "BindInstallationPayload.installation":
+		if e.ComplexityRoot.BindInstallationPayload.Installation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BindInstallationPayload.Installation(childComplexity), true
+	case "BindInstallationPayload.isNew":
+		if e.ComplexityRoot.BindInstallationPayload.IsNew == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BindInstallationPayload.IsNew(childComplexity), true
+
 	case "BooleanAssertionCase.assertion":
 		if e.ComplexityRoot.BooleanAssertionCase.Assertion == nil {
 			break
@@ -1292,6 +1593,44 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ClearReviewPayload.DeletedID(childComplexity), true
 
+	case "CloudSourceConnection.edges":
+		if e.ComplexityRoot.CloudSourceConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CloudSourceConnection.Edges(childComplexity), true
+	case "CloudSourceConnection.nodes":
+		if e.ComplexityRoot.CloudSourceConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CloudSourceConnection.Nodes(childComplexity), true
+	case "CloudSourceConnection.pageInfo":
+		if e.ComplexityRoot.CloudSourceConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CloudSourceConnection.PageInfo(childComplexity), true
+	case "CloudSourceConnection.totalCount":
+		if e.ComplexityRoot.CloudSourceConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CloudSourceConnection.TotalCount(childComplexity), true
+
+	case "CloudSourceEdge.cursor":
+		if e.ComplexityRoot.CloudSourceEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CloudSourceEdge.Cursor(childComplexity), true
+	case "CloudSourceEdge.node":
+		if e.ComplexityRoot.CloudSourceEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CloudSourceEdge.Node(childComplexity), true
+
 	case "CreateAlertPayload.alert":
 		if e.ComplexityRoot.CreateAlertPayload.Alert == nil {
 			break
@@ -1311,6 +1650,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CreateApiKeyPayload.Key(childComplexity), true
+
+	case "CreateSourcePayload.source":
+		if e.ComplexityRoot.CreateSourcePayload.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateSourcePayload.Source(childComplexity), true
 
 	case "CreateSuitePayload.suite":
 		if e.ComplexityRoot.CreateSuitePayload.Suite == nil {
@@ -1374,6 +1720,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DeleteAlertPayload.DeletedID(childComplexity), true
+
+	case "DeleteSourcePayload.deletedId":
+		if e.ComplexityRoot.DeleteSourcePayload.DeletedID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteSourcePayload.DeletedID(childComplexity), true
 
 	case "DeleteSuitePayload.deletedId":
 		if e.ComplexityRoot.DeleteSuitePayload.DeletedID == nil {
@@ -1620,7 +1973,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.EvalRun.Results(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["outcome"].(*models.Outcome), args["disagrees"].(*bool)), true
+		return e.ComplexityRoot.EvalRun.Results(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["outcome"].(*models.CaseOutcome), args["disagrees"].(*bool)), true
 	case "EvalRun.revision":
 		if e.ComplexityRoot.EvalRun.Revision == nil {
 			break
@@ -1639,6 +1992,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EvalRun.Skipped(childComplexity), true
+	case "EvalRun.snapshot":
+		if e.ComplexityRoot.EvalRun.Snapshot == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRun.Snapshot(childComplexity), true
 	case "EvalRun.snapshotId":
 		if e.ComplexityRoot.EvalRun.SnapshotID == nil {
 			break
@@ -1726,6 +2085,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.EvalRunEdge.Node(childComplexity), true
 
+	case "EvalSuggestion.cloudSource":
+		if e.ComplexityRoot.EvalSuggestion.CloudSource == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuggestion.CloudSource(childComplexity), true
 	case "EvalSuggestion.confidence":
 		if e.ComplexityRoot.EvalSuggestion.Confidence == nil {
 			break
@@ -1965,6 +2330,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EvalSuite.Runs(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "EvalSuite.source":
+		if e.ComplexityRoot.EvalSuite.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuite.Source(childComplexity), true
 	case "EvalSuite.sourceId":
 		if e.ComplexityRoot.EvalSuite.SourceID == nil {
 			break
@@ -2164,6 +2535,87 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ExactMatchCase.Trim(childComplexity), true
 
+	case "FileChange.newSha256":
+		if e.ComplexityRoot.FileChange.NewSHA256 == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FileChange.NewSHA256(childComplexity), true
+	case "FileChange.newSize":
+		if e.ComplexityRoot.FileChange.NewSize == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FileChange.NewSize(childComplexity), true
+	case "FileChange.oldSha256":
+		if e.ComplexityRoot.FileChange.OldSHA256 == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FileChange.OldSHA256(childComplexity), true
+	case "FileChange.oldSize":
+		if e.ComplexityRoot.FileChange.OldSize == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FileChange.OldSize(childComplexity), true
+	case "FileChange.path":
+		if e.ComplexityRoot.FileChange.Path == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FileChange.Path(childComplexity), true
+	case "FileChange.status":
+		if e.ComplexityRoot.FileChange.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FileChange.Status(childComplexity), true
+	case "FileChange.unifiedDiff":
+		if e.ComplexityRoot.FileChange.UnifiedDiff == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FileChange.UnifiedDiff(childComplexity), true
+
+	case "ImportSuitePayload.files":
+		if e.ComplexityRoot.ImportSuitePayload.Files == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImportSuitePayload.Files(childComplexity), true
+	case "ImportSuitePayload.suite":
+		if e.ComplexityRoot.ImportSuitePayload.Suite == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImportSuitePayload.Suite(childComplexity), true
+
+	case "ImportedFile.cases":
+		if e.ComplexityRoot.ImportedFile.Cases == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImportedFile.Cases(childComplexity), true
+	case "ImportedFile.leftOut":
+		if e.ComplexityRoot.ImportedFile.LeftOut == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImportedFile.LeftOut(childComplexity), true
+	case "ImportedFile.path":
+		if e.ComplexityRoot.ImportedFile.Path == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImportedFile.Path(childComplexity), true
+	case "ImportedFile.reason":
+		if e.ComplexityRoot.ImportedFile.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImportedFile.Reason(childComplexity), true
+
 	case "Incident.alert":
 		if e.ComplexityRoot.Incident.Alert == nil {
 			break
@@ -2340,6 +2792,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ArchiveSuite(childComplexity, args["id"].(ids.ID)), true
+	case "Mutation.bindInstallation":
+		if e.ComplexityRoot.Mutation.BindInstallation == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_bindInstallation_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.BindInstallation(childComplexity, args["input"].(models.BindInstallationInput)), true
 	case "Mutation.changeMemberRole":
 		if e.ComplexityRoot.Mutation.ChangeMemberRole == nil {
 			break
@@ -2384,6 +2847,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateAlert(childComplexity, args["input"].(models.CreateAlertInput)), true
+	case "Mutation.createSource":
+		if e.ComplexityRoot.Mutation.CreateSource == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createSource_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateSource(childComplexity, args["input"].(models.CreateSourceInput)), true
 	case "Mutation.createSuite":
 		if e.ComplexityRoot.Mutation.CreateSuite == nil {
 			break
@@ -2406,6 +2880,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteAlert(childComplexity, args["id"].(ids.ID)), true
+	case "Mutation.deleteSource":
+		if e.ComplexityRoot.Mutation.DeleteSource == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteSource_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteSource(childComplexity, args["id"].(ids.ID)), true
 	case "Mutation.deleteSuite":
 		if e.ComplexityRoot.Mutation.DeleteSuite == nil {
 			break
@@ -2439,6 +2924,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.EraseUser(childComplexity, args["userId"].(ids.ID)), true
+	case "Mutation.importSuite":
+		if e.ComplexityRoot.Mutation.ImportSuite == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_importSuite_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ImportSuite(childComplexity, args["sourceId"].(ids.ID), args["name"].(*string)), true
 	case "Mutation.pushTelemetry":
 		if e.ComplexityRoot.Mutation.PushTelemetry == nil {
 			break
@@ -2505,6 +3001,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RevokeAPIKey(childComplexity, args["id"].(ids.ID)), true
+	case "Mutation.syncSource":
+		if e.ComplexityRoot.Mutation.SyncSource == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_syncSource_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SyncSource(childComplexity, args["id"].(ids.ID)), true
 	case "Mutation.testAlert":
 		if e.ComplexityRoot.Mutation.TestAlert == nil {
 			break
@@ -2538,6 +3045,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateAlert(childComplexity, args["id"].(ids.ID), args["input"].(models.UpdateAlertInput)), true
+	case "Mutation.updateSource":
+		if e.ComplexityRoot.Mutation.UpdateSource == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateSource_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateSource(childComplexity, args["id"].(ids.ID), args["input"].(models.UpdateSourceInput)), true
 	case "Mutation.updateSuite":
 		if e.ComplexityRoot.Mutation.UpdateSuite == nil {
 			break
@@ -2549,6 +3067,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateSuite(childComplexity, args["id"].(ids.ID), args["input"].(models.UpdateSuiteInput), args["ifRevision"].([]int)), true
+	case "Mutation.uploadSource":
+		if e.ComplexityRoot.Mutation.UploadSource == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_uploadSource_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UploadSource(childComplexity, args["input"].(models.UploadSourceInput)), true
 
 	case "Notification.attempts":
 		if e.ComplexityRoot.Notification.Attempts == nil {
@@ -2910,6 +3439,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Organization(childComplexity), true
+	case "Query.repoInstallations":
+		if e.ComplexityRoot.Query.RepoInstallations == nil {
+			break
+		}
+
+		args, err := ec.field_Query_repoInstallations_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.RepoInstallations(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
 	case "Query.run":
 		if e.ComplexityRoot.Query.Run == nil {
 			break
@@ -2954,6 +3494,39 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Skills(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.SkillFilter), args["orderBy"].(*models.SkillOrder)), true
+	case "Query.snapshotDiff":
+		if e.ComplexityRoot.Query.SnapshotDiff == nil {
+			break
+		}
+
+		args, err := ec.field_Query_snapshotDiff_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.SnapshotDiff(childComplexity, args["from"].(ids.ID), args["to"].(ids.ID)), true
+	case "Query.source":
+		if e.ComplexityRoot.Query.Source == nil {
+			break
+		}
+
+		args, err := ec.field_Query_source_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Source(childComplexity, args["id"].(ids.ID)), true
+	case "Query.sources":
+		if e.ComplexityRoot.Query.Sources == nil {
+			break
+		}
+
+		args, err := ec.field_Query_sources_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Sources(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.SourceFilter)), true
 	case "Query.suite":
 		if e.ComplexityRoot.Query.Suite == nil {
 			break
@@ -3027,6 +3600,215 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RemoveMemberPayload.User(childComplexity), true
+
+	case "RepoInstallation.accountLogin":
+		if e.ComplexityRoot.RepoInstallation.AccountLogin == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallation.AccountLogin(childComplexity), true
+	case "RepoInstallation.accountType":
+		if e.ComplexityRoot.RepoInstallation.AccountType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallation.AccountType(childComplexity), true
+	case "RepoInstallation.createdAt":
+		if e.ComplexityRoot.RepoInstallation.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallation.CreatedAt(childComplexity), true
+	case "RepoInstallation.id":
+		if e.ComplexityRoot.RepoInstallation.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallation.ID(childComplexity), true
+	case "RepoInstallation.installationId":
+		if e.ComplexityRoot.RepoInstallation.InstallationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallation.InstallationID(childComplexity), true
+	case "RepoInstallation.suspended":
+		if e.ComplexityRoot.RepoInstallation.Suspended == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallation.Suspended(childComplexity), true
+	case "RepoInstallation.updatedAt":
+		if e.ComplexityRoot.RepoInstallation.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallation.UpdatedAt(childComplexity), true
+
+	case "RepoInstallationConnection.edges":
+		if e.ComplexityRoot.RepoInstallationConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallationConnection.Edges(childComplexity), true
+	case "RepoInstallationConnection.nodes":
+		if e.ComplexityRoot.RepoInstallationConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallationConnection.Nodes(childComplexity), true
+	case "RepoInstallationConnection.pageInfo":
+		if e.ComplexityRoot.RepoInstallationConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallationConnection.PageInfo(childComplexity), true
+	case "RepoInstallationConnection.totalCount":
+		if e.ComplexityRoot.RepoInstallationConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallationConnection.TotalCount(childComplexity), true
+
+	case "RepoInstallationEdge.cursor":
+		if e.ComplexityRoot.RepoInstallationEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallationEdge.Cursor(childComplexity), true
+	case "RepoInstallationEdge.node":
+		if e.ComplexityRoot.RepoInstallationEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallationEdge.Node(childComplexity), true
+
+	case "RepohostSource.createdAt":
+		if e.ComplexityRoot.RepohostSource.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepohostSource.CreatedAt(childComplexity), true
+	case "RepohostSource.createdBy":
+		if e.ComplexityRoot.RepohostSource.CreatedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepohostSource.CreatedBy(childComplexity), true
+	case "RepohostSource.currentSnapshot":
+		if e.ComplexityRoot.RepohostSource.CurrentSnapshot == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepohostSource.CurrentSnapshot(childComplexity), true
+	case "RepohostSource.defaultBranch":
+		if e.ComplexityRoot.RepohostSource.DefaultBranch == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepohostSource.DefaultBranch(childComplexity), true
+	case "RepohostSource.installation":
+		if e.ComplexityRoot.RepohostSource.Installation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepohostSource.Installation(childComplexity), true
+	case "RepohostSource.label":
+		if e.ComplexityRoot.RepohostSource.Label == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepohostSource.Label(childComplexity), true
+	case "RepohostSource.repoFullName":
+		if e.ComplexityRoot.RepohostSource.RepoFullName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepohostSource.RepoFullName(childComplexity), true
+	case "RepohostSource.reviews":
+		if e.ComplexityRoot.RepohostSource.Reviews == nil {
+			break
+		}
+
+		args, err := ec.field_RepohostSource_reviews_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RepohostSource.Reviews(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "RepohostSource.id":
+		if e.ComplexityRoot.RepohostSource.ShownID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepohostSource.ShownID(childComplexity), true
+	case "RepohostSource.skill":
+		if e.ComplexityRoot.RepohostSource.Skill == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepohostSource.Skill(childComplexity), true
+	case "RepohostSource.skillId":
+		if e.ComplexityRoot.RepohostSource.SkillID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepohostSource.SkillID(childComplexity), true
+	case "RepohostSource.skillPath":
+		if e.ComplexityRoot.RepohostSource.SkillPath == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepohostSource.SkillPath(childComplexity), true
+	case "RepohostSource.snapshots":
+		if e.ComplexityRoot.RepohostSource.Snapshots == nil {
+			break
+		}
+
+		args, err := ec.field_RepohostSource_snapshots_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RepohostSource.Snapshots(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "RepohostSource.sourceType":
+		if e.ComplexityRoot.RepohostSource.SourceType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepohostSource.SourceType(childComplexity), true
+	case "RepohostSource.suggestions":
+		if e.ComplexityRoot.RepohostSource.Suggestions == nil {
+			break
+		}
+
+		args, err := ec.field_RepohostSource_suggestions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RepohostSource.Suggestions(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.SuggestionFilter), args["orderBy"].(*models.SuggestionOrder)), true
+	case "RepohostSource.suites":
+		if e.ComplexityRoot.RepohostSource.Suites == nil {
+			break
+		}
+
+		args, err := ec.field_RepohostSource_suites_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RepohostSource.Suites(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "RepohostSource.validationReports":
+		if e.ComplexityRoot.RepohostSource.ValidationReports == nil {
+			break
+		}
+
+		args, err := ec.field_RepohostSource_validationReports_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RepohostSource.ValidationReports(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
 
 	case "ReviewSuggestionPayload.review":
 		if e.ComplexityRoot.ReviewSuggestionPayload.Review == nil {
@@ -3231,6 +4013,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Skill.Rates(childComplexity), true
+	case "Skill.sources":
+		if e.ComplexityRoot.Skill.Sources == nil {
+			break
+		}
+
+		args, err := ec.field_Skill_sources_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Skill.Sources(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
 	case "Skill.status":
 		if e.ComplexityRoot.Skill.Status == nil {
 			break
@@ -3368,6 +4161,226 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SkillRates.TriggerRate(childComplexity), true
 
+	case "Snapshot.contentHash":
+		if e.ComplexityRoot.Snapshot.ContentHash == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.ContentHash(childComplexity), true
+	case "Snapshot.createdAt":
+		if e.ComplexityRoot.Snapshot.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.CreatedAt(childComplexity), true
+	case "Snapshot.createdBy":
+		if e.ComplexityRoot.Snapshot.CreatedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.CreatedBy(childComplexity), true
+	case "Snapshot.file":
+		if e.ComplexityRoot.Snapshot.File == nil {
+			break
+		}
+
+		args, err := ec.field_Snapshot_file_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Snapshot.File(childComplexity, args["path"].(string)), true
+	case "Snapshot.fileCount":
+		if e.ComplexityRoot.Snapshot.FileCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.FileCount(childComplexity), true
+	case "Snapshot.files":
+		if e.ComplexityRoot.Snapshot.Files == nil {
+			break
+		}
+
+		args, err := ec.field_Snapshot_files_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Snapshot.Files(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "Snapshot.id":
+		if e.ComplexityRoot.Snapshot.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.ID(childComplexity), true
+	case "Snapshot.number":
+		if e.ComplexityRoot.Snapshot.Number == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.Number(childComplexity), true
+	case "Snapshot.report":
+		if e.ComplexityRoot.Snapshot.Report == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.Report(childComplexity), true
+	case "Snapshot.runs":
+		if e.ComplexityRoot.Snapshot.Runs == nil {
+			break
+		}
+
+		args, err := ec.field_Snapshot_runs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Snapshot.Runs(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "Snapshot.source":
+		if e.ComplexityRoot.Snapshot.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.Source(childComplexity), true
+	case "Snapshot.sourceRef":
+		if e.ComplexityRoot.Snapshot.SourceRef == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.SourceRef(childComplexity), true
+	case "Snapshot.totalBytes":
+		if e.ComplexityRoot.Snapshot.TotalBytes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.TotalBytes(childComplexity), true
+
+	case "SnapshotConnection.edges":
+		if e.ComplexityRoot.SnapshotConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotConnection.Edges(childComplexity), true
+	case "SnapshotConnection.nodes":
+		if e.ComplexityRoot.SnapshotConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotConnection.Nodes(childComplexity), true
+	case "SnapshotConnection.pageInfo":
+		if e.ComplexityRoot.SnapshotConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotConnection.PageInfo(childComplexity), true
+	case "SnapshotConnection.totalCount":
+		if e.ComplexityRoot.SnapshotConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotConnection.TotalCount(childComplexity), true
+
+	case "SnapshotDiff.added":
+		if e.ComplexityRoot.SnapshotDiff.Added == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotDiff.Added(childComplexity), true
+	case "SnapshotDiff.changed":
+		if e.ComplexityRoot.SnapshotDiff.Changed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotDiff.Changed(childComplexity), true
+	case "SnapshotDiff.files":
+		if e.ComplexityRoot.SnapshotDiff.Files == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotDiff.Files(childComplexity), true
+	case "SnapshotDiff.removed":
+		if e.ComplexityRoot.SnapshotDiff.Removed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotDiff.Removed(childComplexity), true
+
+	case "SnapshotEdge.cursor":
+		if e.ComplexityRoot.SnapshotEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotEdge.Cursor(childComplexity), true
+	case "SnapshotEdge.node":
+		if e.ComplexityRoot.SnapshotEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotEdge.Node(childComplexity), true
+
+	case "SnapshotFile.path":
+		if e.ComplexityRoot.SnapshotFile.Path == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotFile.Path(childComplexity), true
+	case "SnapshotFile.sha256":
+		if e.ComplexityRoot.SnapshotFile.SHA256 == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotFile.SHA256(childComplexity), true
+	case "SnapshotFile.size":
+		if e.ComplexityRoot.SnapshotFile.Size == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotFile.Size(childComplexity), true
+	case "SnapshotFile.text":
+		if e.ComplexityRoot.SnapshotFile.Text == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotFile.Text(childComplexity), true
+
+	case "SnapshotFileConnection.edges":
+		if e.ComplexityRoot.SnapshotFileConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotFileConnection.Edges(childComplexity), true
+	case "SnapshotFileConnection.nodes":
+		if e.ComplexityRoot.SnapshotFileConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotFileConnection.Nodes(childComplexity), true
+	case "SnapshotFileConnection.pageInfo":
+		if e.ComplexityRoot.SnapshotFileConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotFileConnection.PageInfo(childComplexity), true
+	case "SnapshotFileConnection.totalCount":
+		if e.ComplexityRoot.SnapshotFileConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotFileConnection.TotalCount(childComplexity), true
+
+	case "SnapshotFileEdge.cursor":
+		if e.ComplexityRoot.SnapshotFileEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotFileEdge.Cursor(childComplexity), true
+	case "SnapshotFileEdge.node":
+		if e.ComplexityRoot.SnapshotFileEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotFileEdge.Node(childComplexity), true
+
 	case "SuggestionEvidence.observedAt":
 		if e.ComplexityRoot.SuggestionEvidence.ObservedAt == nil {
 			break
@@ -3467,6 +4480,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SuggestionReview.AppliedToSuiteAt(childComplexity), true
+	case "SuggestionReview.cloudSource":
+		if e.ComplexityRoot.SuggestionReview.CloudSource == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReview.CloudSource(childComplexity), true
 	case "SuggestionReview.confidence":
 		if e.ComplexityRoot.SuggestionReview.Confidence == nil {
 			break
@@ -3713,6 +4732,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SuiteRevisionEdge.Node(childComplexity), true
 
+	case "SyncSourcePayload.snapshot":
+		if e.ComplexityRoot.SyncSourcePayload.Snapshot == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncSourcePayload.Snapshot(childComplexity), true
+	case "SyncSourcePayload.source":
+		if e.ComplexityRoot.SyncSourcePayload.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncSourcePayload.Source(childComplexity), true
+	case "SyncSourcePayload.unchanged":
+		if e.ComplexityRoot.SyncSourcePayload.Unchanged == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncSourcePayload.Unchanged(childComplexity), true
+	case "SyncSourcePayload.validation":
+		if e.ComplexityRoot.SyncSourcePayload.Validation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncSourcePayload.Validation(childComplexity), true
+
 	case "TaskPackageCase.caseKind":
 		if e.ComplexityRoot.TaskPackageCase.CaseKind == nil {
 			break
@@ -3838,12 +4882,154 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UpdateApiKeyPayload.APIKey(childComplexity), true
 
+	case "UpdateSourcePayload.source":
+		if e.ComplexityRoot.UpdateSourcePayload.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateSourcePayload.Source(childComplexity), true
+
 	case "UpdateSuitePayload.suite":
 		if e.ComplexityRoot.UpdateSuitePayload.Suite == nil {
 			break
 		}
 
 		return e.ComplexityRoot.UpdateSuitePayload.Suite(childComplexity), true
+
+	case "UploadSource.createdAt":
+		if e.ComplexityRoot.UploadSource.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSource.CreatedAt(childComplexity), true
+	case "UploadSource.createdBy":
+		if e.ComplexityRoot.UploadSource.CreatedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSource.CreatedBy(childComplexity), true
+	case "UploadSource.currentSnapshot":
+		if e.ComplexityRoot.UploadSource.CurrentSnapshot == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSource.CurrentSnapshot(childComplexity), true
+	case "UploadSource.label":
+		if e.ComplexityRoot.UploadSource.Label == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSource.Label(childComplexity), true
+	case "UploadSource.reviews":
+		if e.ComplexityRoot.UploadSource.Reviews == nil {
+			break
+		}
+
+		args, err := ec.field_UploadSource_reviews_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.UploadSource.Reviews(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "UploadSource.id":
+		if e.ComplexityRoot.UploadSource.ShownID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSource.ShownID(childComplexity), true
+	case "UploadSource.skill":
+		if e.ComplexityRoot.UploadSource.Skill == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSource.Skill(childComplexity), true
+	case "UploadSource.skillId":
+		if e.ComplexityRoot.UploadSource.SkillID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSource.SkillID(childComplexity), true
+	case "UploadSource.snapshots":
+		if e.ComplexityRoot.UploadSource.Snapshots == nil {
+			break
+		}
+
+		args, err := ec.field_UploadSource_snapshots_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.UploadSource.Snapshots(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "UploadSource.sourceType":
+		if e.ComplexityRoot.UploadSource.SourceType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSource.SourceType(childComplexity), true
+	case "UploadSource.suggestions":
+		if e.ComplexityRoot.UploadSource.Suggestions == nil {
+			break
+		}
+
+		args, err := ec.field_UploadSource_suggestions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.UploadSource.Suggestions(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.SuggestionFilter), args["orderBy"].(*models.SuggestionOrder)), true
+	case "UploadSource.suites":
+		if e.ComplexityRoot.UploadSource.Suites == nil {
+			break
+		}
+
+		args, err := ec.field_UploadSource_suites_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.UploadSource.Suites(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "UploadSource.validationReports":
+		if e.ComplexityRoot.UploadSource.ValidationReports == nil {
+			break
+		}
+
+		args, err := ec.field_UploadSource_validationReports_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.UploadSource.ValidationReports(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+
+	case "UploadSourcePayload.isNew":
+		if e.ComplexityRoot.UploadSourcePayload.IsNew == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSourcePayload.IsNew(childComplexity), true
+	case "UploadSourcePayload.snapshot":
+		if e.ComplexityRoot.UploadSourcePayload.Snapshot == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSourcePayload.Snapshot(childComplexity), true
+	case "UploadSourcePayload.source":
+		if e.ComplexityRoot.UploadSourcePayload.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSourcePayload.Source(childComplexity), true
+	case "UploadSourcePayload.unchanged":
+		if e.ComplexityRoot.UploadSourcePayload.Unchanged == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSourcePayload.Unchanged(childComplexity), true
+	case "UploadSourcePayload.validation":
+		if e.ComplexityRoot.UploadSourcePayload.Validation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSourcePayload.Validation(childComplexity), true
 
 	case "User.email":
 		if e.ComplexityRoot.User.Email == nil {
@@ -3908,6 +5094,118 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UserEdge.Node(childComplexity), true
 
+	case "ValidationIssue.code":
+		if e.ComplexityRoot.ValidationIssue.Code == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationIssue.Code(childComplexity), true
+	case "ValidationIssue.level":
+		if e.ComplexityRoot.ValidationIssue.Level == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationIssue.Level(childComplexity), true
+	case "ValidationIssue.line":
+		if e.ComplexityRoot.ValidationIssue.Line == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationIssue.Line(childComplexity), true
+	case "ValidationIssue.message":
+		if e.ComplexityRoot.ValidationIssue.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationIssue.Message(childComplexity), true
+	case "ValidationIssue.path":
+		if e.ComplexityRoot.ValidationIssue.Path == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationIssue.Path(childComplexity), true
+
+	case "ValidationReport.createdAt":
+		if e.ComplexityRoot.ValidationReport.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReport.CreatedAt(childComplexity), true
+	case "ValidationReport.id":
+		if e.ComplexityRoot.ValidationReport.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReport.ID(childComplexity), true
+	case "ValidationReport.issues":
+		if e.ComplexityRoot.ValidationReport.Issues == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReport.Issues(childComplexity), true
+	case "ValidationReport.rulesVersion":
+		if e.ComplexityRoot.ValidationReport.RulesVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReport.RulesVersion(childComplexity), true
+	case "ValidationReport.snapshot":
+		if e.ComplexityRoot.ValidationReport.Snapshot == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReport.Snapshot(childComplexity), true
+	case "ValidationReport.snapshotId":
+		if e.ComplexityRoot.ValidationReport.SnapshotID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReport.SnapshotID(childComplexity), true
+	case "ValidationReport.status":
+		if e.ComplexityRoot.ValidationReport.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReport.Status(childComplexity), true
+
+	case "ValidationReportConnection.edges":
+		if e.ComplexityRoot.ValidationReportConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReportConnection.Edges(childComplexity), true
+	case "ValidationReportConnection.nodes":
+		if e.ComplexityRoot.ValidationReportConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReportConnection.Nodes(childComplexity), true
+	case "ValidationReportConnection.pageInfo":
+		if e.ComplexityRoot.ValidationReportConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReportConnection.PageInfo(childComplexity), true
+	case "ValidationReportConnection.totalCount":
+		if e.ComplexityRoot.ValidationReportConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReportConnection.TotalCount(childComplexity), true
+
+	case "ValidationReportEdge.cursor":
+		if e.ComplexityRoot.ValidationReportEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReportEdge.Cursor(childComplexity), true
+	case "ValidationReportEdge.node":
+		if e.ComplexityRoot.ValidationReportEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReportEdge.Node(childComplexity), true
+
 	case "Viewer.apiKey":
 		if e.ComplexityRoot.Viewer.APIKey == nil {
 			break
@@ -3955,8 +5253,10 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
 		ec.unmarshalInputAddMemberInput,
 		ec.unmarshalInputApplySuggestionInput,
+		ec.unmarshalInputBindInstallationInput,
 		ec.unmarshalInputCreateAlertInput,
 		ec.unmarshalInputCreateApiKeyInput,
+		ec.unmarshalInputCreateSourceInput,
 		ec.unmarshalInputCreateSuiteInput,
 		ec.unmarshalInputDryRunInput,
 		ec.unmarshalInputEventFilter,
@@ -3965,11 +5265,15 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputReviewSuggestionInput,
 		ec.unmarshalInputRunFilter,
 		ec.unmarshalInputSkillFilter,
+		ec.unmarshalInputSourceFileInput,
+		ec.unmarshalInputSourceFilter,
 		ec.unmarshalInputSuggestionFilter,
 		ec.unmarshalInputSuiteFilter,
 		ec.unmarshalInputUpdateAlertInput,
 		ec.unmarshalInputUpdateApiKeyInput,
+		ec.unmarshalInputUpdateSourceInput,
 		ec.unmarshalInputUpdateSuiteInput,
+		ec.unmarshalInputUploadSourceInput,
 	)
 	first := true
 
@@ -4563,6 +5867,8 @@ type EvalSuite implements Node {
   name: String!
   "The cloud source the suite belongs to, a bare UUID; null when it belongs to none."
   sourceId: ID
+  "The cloud source the suite belongs to; null when it belongs to none."
+  source: CloudSource
   "Where the cases come from. It never changes."
   sourceKind: SuiteSourceKind!
   "Who judges the cases."
@@ -4850,6 +6156,17 @@ type Skill implements Node {
   ): IncidentConnection!
   "When it was first named."
   createdAt: Time!
+  "The cloud sources that are about it, newest first."
+  sources(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): CloudSourceConnection!
   "What would make good cases, by what went wrong with it: the suggestions of all cloud sources that are about it."
   suggestions(
     "Page size, 1 to 100; 20 when omitted."
@@ -5281,6 +6598,701 @@ type TestAlertPayload {
   message: String!
 }
 
+"Where the folder of a cloud source comes from."
+enum SourceType {
+  "It is uploaded, as a zip archive or as files."
+  UPLOAD
+  "It is read from a repository of the code host."
+  REPOHOST
+}
+
+"What a validation found."
+enum ValidationStatus {
+  "Nothing to complain of."
+  PASSED
+  "Warnings only."
+  WARNING
+  "At least one error: an agent may not be able to use the skill."
+  FAILED
+}
+
+"How bad an issue is."
+enum IssueLevel {
+  "The folder breaks the Agent Skills format."
+  ERROR
+  "It works, but not as somebody may expect."
+  WARNING
+}
+
+"What became of a file between two snapshots."
+enum FileStatus {
+  "Only the later snapshot has it."
+  ADDED
+  "Only the earlier snapshot has it."
+  REMOVED
+  "Both have it, with different content."
+  CHANGED
+}
+
+"Whose account of the code host an installation is for."
+enum AccountType {
+  "A person's."
+  USER @wire(name: "User")
+  "An organization's."
+  ORGANIZATION @wire(name: "Organization")
+}
+
+"""
+A hosted folder with a skill. Every change of its content makes a snapshot, which is validated. Shown and taken with the
+prefix ` + "`" + `src_` + "`" + `; the bare UUID is taken, too.
+"""
+interface CloudSource implements Node {
+  "The source's id: ` + "`" + `src_` + "`" + ` and a UUID."
+  id: ID!
+  "A label for people, 1 to 200 characters."
+  label: String!
+  "Where the folder comes from."
+  sourceType: SourceType!
+  "The id of the skill it is about; null until it is linked."
+  skillId: ID
+  """
+  The skill it is about. A source that nobody has linked is linked by the name in its SKILL.md, at the first snapshot without
+  errors; from then on the link stays as it is. Null until then.
+  """
+  skill: Skill
+  "The newest snapshot; null while there is none."
+  currentSnapshot: Snapshot
+  "Every content that the source has had, newest first."
+  snapshots(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): SnapshotConnection!
+  "The reports on its snapshots, newest first."
+  validationReports(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): ValidationReportConnection!
+  "The eval suites that belong to it, newest first, archived ones included."
+  suites(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): EvalSuiteConnection!
+  "Who made it; null when the server did."
+  createdBy: User
+  "When it was made."
+  createdAt: Time!
+  "What would make good cases, by what went wrong with its skill and in runs of its suites."
+  suggestions(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after; it belongs to one order."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: SuggestionFilter
+    "In which order; most observed first when omitted."
+    orderBy: SuggestionOrder = OBSERVED_COUNT
+  ): EvalSuggestionConnection!
+  "What was decided about suggestions, newest first."
+  reviews(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): SuggestionReviewConnection!
+}
+
+"A cloud source whose folder is uploaded."
+type UploadSource implements CloudSource & Node {
+  "The source's id: ` + "`" + `src_` + "`" + ` and a UUID."
+  id: ID!
+  "A label for people, 1 to 200 characters."
+  label: String!
+  "Where the folder comes from."
+  sourceType: SourceType!
+  "The id of the skill it is about; null until it is linked."
+  skillId: ID
+  """
+  The skill it is about. A source that nobody has linked is linked by the name in its SKILL.md, at the first snapshot without
+  errors; from then on the link stays as it is. Null until then.
+  """
+  skill: Skill
+  "The newest snapshot; null while there is none."
+  currentSnapshot: Snapshot
+  "Every content that the source has had, newest first."
+  snapshots(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): SnapshotConnection!
+  "The reports on its snapshots, newest first."
+  validationReports(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): ValidationReportConnection!
+  "The eval suites that belong to it, newest first, archived ones included."
+  suites(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): EvalSuiteConnection!
+  "Who made it; null when the server did."
+  createdBy: User
+  "When it was made."
+  createdAt: Time!
+  "What would make good cases, by what went wrong with its skill and in runs of its suites."
+  suggestions(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after; it belongs to one order."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: SuggestionFilter
+    "In which order; most observed first when omitted."
+    orderBy: SuggestionOrder = OBSERVED_COUNT
+  ): EvalSuggestionConnection!
+  "What was decided about suggestions, newest first."
+  reviews(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): SuggestionReviewConnection!
+}
+
+"A cloud source whose folder is read from a repository of the code host."
+type RepohostSource implements CloudSource & Node {
+  "The source's id: ` + "`" + `src_` + "`" + ` and a UUID."
+  id: ID!
+  "A label for people, 1 to 200 characters."
+  label: String!
+  "Where the folder comes from."
+  sourceType: SourceType!
+  "The id of the skill it is about; null until it is linked."
+  skillId: ID
+  """
+  The skill it is about. A source that nobody has linked is linked by the name in its SKILL.md, at the first snapshot without
+  errors; from then on the link stays as it is. Null until then.
+  """
+  skill: Skill
+  "The newest snapshot; null while there is none."
+  currentSnapshot: Snapshot
+  "Every content that the source has had, newest first."
+  snapshots(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): SnapshotConnection!
+  "The reports on its snapshots, newest first."
+  validationReports(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): ValidationReportConnection!
+  "The eval suites that belong to it, newest first, archived ones included."
+  suites(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): EvalSuiteConnection!
+  "Who made it; null when the server did."
+  createdBy: User
+  "When it was made."
+  createdAt: Time!
+  "What would make good cases, by what went wrong with its skill and in runs of its suites."
+  suggestions(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after; it belongs to one order."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: SuggestionFilter
+    "In which order; most observed first when omitted."
+    orderBy: SuggestionOrder = OBSERVED_COUNT
+  ): EvalSuggestionConnection!
+  "What was decided about suggestions, newest first."
+  reviews(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): SuggestionReviewConnection!
+  "The repository, as ` + "`" + `owner/repo` + "`" + `."
+  repoFullName: String!
+  "The branch that is read."
+  defaultBranch: String!
+  "The folder of the skill in the repository; ` + "`" + `.` + "`" + ` is its root."
+  skillPath: String!
+  "The installation that it is read with."
+  installation: RepoInstallation! @auth(plan: PRO, can: REGISTRY_PUSH)
+}
+
+"A page of cloud sources."
+type CloudSourceConnection {
+  "The sources with their cursors."
+  edges: [CloudSourceEdge!]!
+  "The sources alone."
+  nodes: [CloudSource!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"A cloud source in a page."
+type CloudSourceEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The source."
+  node: CloudSource!
+}
+
+"Which cloud sources to list. Everything given must hold."
+input SourceFilter {
+  "Only sources of this type."
+  type: SourceType
+  "Only sources that are linked to this skill."
+  skillId: ID
+  "Only sources whose label contains this text, whatever the case of its letters A to Z; 1 to 200 characters."
+  labelContains: String
+}
+
+"The content of a cloud source from one change to the next. It never changes."
+type Snapshot implements Node {
+  "The snapshot's id."
+  id: ID!
+  "Its number in the source, from 1."
+  number: Int!
+  "The source whose content it is."
+  source: CloudSource!
+  """
+  The SHA-256, in hex, of the list of its files: a line with path, size and SHA-256 for each, with tabs between them, in the order of
+  the paths, byte by byte. The same files have the same hash, however they were packed.
+  """
+  contentHash: String!
+  "How many files there are."
+  fileCount: Int!
+  "Their size together, in bytes."
+  totalBytes: Int64!
+  "The commit it was read from; null for an upload."
+  sourceRef: String
+  "Its files, in the order of their paths, byte by byte."
+  files(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): SnapshotFileConnection!
+  "One file; null when there is none at that path."
+  file(
+    "Its path, exactly."
+    path: String!
+  ): SnapshotFile
+  "What is wrong with it, by the newest rules that it was held against."
+  report: ValidationReport!
+  "Who brought it; null when the server did."
+  createdBy: User
+  "When it was made."
+  createdAt: Time!
+  "The eval runs of it that were recorded, newest first."
+  runs(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): EvalRunConnection!
+}
+
+"A page of snapshots."
+type SnapshotConnection {
+  "The snapshots with their cursors."
+  edges: [SnapshotEdge!]!
+  "The snapshots alone."
+  nodes: [Snapshot!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"A snapshot in a page."
+type SnapshotEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The snapshot."
+  node: Snapshot!
+}
+
+"A file of a snapshot."
+type SnapshotFile {
+  "Its path in the folder, with slashes."
+  path: String!
+  "Its size in bytes."
+  size: Int64!
+  "The SHA-256 of its content, in hex."
+  sha256: String!
+  "Its content; null when it is no text in UTF-8, or larger than 200 KiB."
+  text: String @cost(weight: 500)
+}
+
+"A page of files."
+type SnapshotFileConnection {
+  "The files with their cursors."
+  edges: [SnapshotFileEdge!]!
+  "The files alone."
+  nodes: [SnapshotFile!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"A file in a page."
+type SnapshotFileEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The file."
+  node: SnapshotFile!
+}
+
+"What changed between two snapshots."
+type SnapshotDiff {
+  "How many files only the later snapshot has."
+  added: Int!
+  "How many files only the earlier snapshot has."
+  removed: Int!
+  "How many files both have, with different content."
+  changed: Int!
+  "The files that differ, in the order of their paths; at most 1,000."
+  files: [FileChange!]! @cost(size: 100)
+}
+
+"A file that differs between two snapshots."
+type FileChange {
+  "Its path."
+  path: String!
+  "What became of it."
+  status: FileStatus!
+  "Its size before, in bytes; null when it was not there."
+  oldSize: Int64
+  "Its size after, in bytes; null when it is gone."
+  newSize: Int64
+  "The SHA-256 of its content before, in hex; null when it was not there."
+  oldSha256: String
+  "The SHA-256 of its content after, in hex; null when it is gone."
+  newSha256: String
+  """
+  The difference as a unified diff. Null when either side is no text in UTF-8 or larger than 200 KiB, and beyond the first 100 files that
+  differ or the first 4 MiB of their content.
+  """
+  unifiedDiff: String @cost(weight: 10)
+}
+
+"What is wrong with a snapshot, after the public Agent Skills format."
+type ValidationReport implements Node {
+  "The report's id."
+  id: ID!
+  "The id of the snapshot it is about."
+  snapshotId: ID!
+  "The snapshot it is about."
+  snapshot: Snapshot!
+  "The outcome."
+  status: ValidationStatus!
+  "What was found, in the order of the rules; at most 100."
+  issues: [ValidationIssue!]! @cost(size: 10)
+  "The version of the rules. When they change, every snapshot gets another report."
+  rulesVersion: Int!
+  "When it was made."
+  createdAt: Time!
+}
+
+"A page of validation reports."
+type ValidationReportConnection {
+  "The reports with their cursors."
+  edges: [ValidationReportEdge!]!
+  "The reports alone."
+  nodes: [ValidationReport!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"A validation report in a page."
+type ValidationReportEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The report."
+  node: ValidationReport!
+}
+
+"One thing that is wrong with a snapshot."
+type ValidationIssue {
+  "How bad it is."
+  level: IssueLevel!
+  "What it is, in a word for programs: ` + "`" + `name_missing` + "`" + `."
+  code: String!
+  "What it is, in words for people."
+  message: String!
+  "The file it is in; null when it is about the whole folder."
+  path: String
+  "The line in the file, from 1; null when it is about all of it."
+  line: Int
+}
+
+"An account of the code host that the organization may read repositories of."
+type RepoInstallation {
+  "The installation's id in this graph."
+  id: ID!
+  "The id that the code host gave it."
+  installationId: Int64!
+  "The account's name."
+  accountLogin: String!
+  "Whose account it is."
+  accountType: AccountType!
+  "Whether nothing is read with it for the time being."
+  suspended: Boolean!
+  "When it was bound."
+  createdAt: Time!
+  "When it was last changed."
+  updatedAt: Time!
+}
+
+"A page of installations."
+type RepoInstallationConnection {
+  "The installations with their cursors."
+  edges: [RepoInstallationEdge!]!
+  "The installations alone."
+  nodes: [RepoInstallation!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"An installation in a page."
+type RepoInstallationEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The installation."
+  node: RepoInstallation!
+}
+
+"A new cloud source."
+input CreateSourceInput {
+  "Where its folder will come from; it never changes."
+  type: SourceType!
+  "A label for people, 1 to 200 characters."
+  label: String!
+  "A skill of the organization that it is about; when omitted, the first snapshot without errors links it by its name."
+  skillId: ID
+  "For REPOHOST, where it is required: the code host's id of an installation that is bound to the organization."
+  installationId: Int64
+  "For REPOHOST, where it is required: ` + "`" + `owner/repo` + "`" + `; the owner is the installation's account."
+  repoFullName: String
+  "For REPOHOST: the branch to read; ` + "`" + `main` + "`" + ` when omitted."
+  defaultBranch: String
+  "For REPOHOST: the folder of the skill in the repository; its root, ` + "`" + `.` + "`" + `, when omitted."
+  skillPath: String
+}
+
+"What becomes of createSource."
+type CreateSourcePayload {
+  "The new source. It has no snapshot yet."
+  source: CloudSource!
+}
+
+"A change of a cloud source: what is omitted stays as it is."
+input UpdateSourceInput {
+  "A label for people, 1 to 200 characters."
+  label: String
+  "The skill of the organization that it is about."
+  skillId: ID
+}
+
+"What becomes of updateSource."
+type UpdateSourcePayload {
+  "The source as it is now."
+  source: CloudSource!
+}
+
+"What becomes of deleteSource."
+type DeleteSourcePayload {
+  "The id that is gone."
+  deletedId: ID!
+}
+
+"A file to be uploaded."
+input SourceFileInput {
+  "Its path in the folder, with slashes: the name of its part of the form."
+  path: String!
+  "Its content."
+  content: Upload!
+}
+
+"""
+A folder to be uploaded, as one archive or as files: 50 MiB as it is sent, 200 MiB unpacked, 10,000 files. Paths are relative, without ` + "`" + `..` + "`" + `, and no two
+differ by case alone. One folder around everything is taken off; ` + "`" + `__MACOSX/` + "`" + ` and ` + "`" + `.DS_Store` + "`" + ` are left out.
+"""
+input UploadSourceInput {
+  "A label for the new source, 1 to 200 characters; not needed with ` + "`" + `sourceId` + "`" + `, whose label stays."
+  label: String
+  "A skill of the organization that the source is about."
+  skillId: ID
+  "The upload source that gets a new snapshot; when omitted, a new source is made."
+  sourceId: ID
+  "A zip archive."
+  file: Upload
+  "Files, in place of an archive."
+  files: [SourceFileInput!]
+}
+
+"What becomes of uploadSource."
+type UploadSourcePayload {
+  "The source."
+  source: CloudSource!
+  "Its snapshot with the content that was sent."
+  snapshot: Snapshot!
+  "What is wrong with it."
+  validation: ValidationReport!
+  "Whether a snapshot was made."
+  isNew: Boolean!
+  "True where the content is what the source had already, and so made no snapshot; null otherwise."
+  unchanged: Boolean
+}
+
+"What becomes of syncSource."
+type SyncSourcePayload {
+  "The source."
+  source: CloudSource!
+  "Its snapshot with the content of the repository."
+  snapshot: Snapshot!
+  "What is wrong with it."
+  validation: ValidationReport!
+  "True where the content is what the source had already, and so made no snapshot; null otherwise."
+  unchanged: Boolean
+}
+
+"What becomes of importSuite."
+type ImportSuitePayload {
+  "The new suite: IMPORTED, with a trigger query for each case."
+  suite: EvalSuite!
+  "Every file of ` + "`" + `evals/*.json` + "`" + `, in the order of their paths; at most 100."
+  files: [ImportedFile!]! @cost(size: 20)
+}
+
+"What became of a file of evals."
+type ImportedFile {
+  "Its path."
+  path: String!
+  "How many cases were taken from it."
+  cases: Int!
+  "How many of its entries are no trigger cases, and were left out."
+  leftOut: Int!
+  "Why nothing was taken from it; null when something was."
+  reason: String
+}
+
+"An account of the code host to be bound to the organization."
+input BindInstallationInput {
+  "The id that the code host gave the installation; binding one again changes it."
+  installationId: Int64!
+  "The account's name: 1 to 100 letters, digits, hyphens, dots and underscores. The organization's own, or one that the operator granted."
+  accountLogin: String!
+  "Whose account it is."
+  accountType: AccountType!
+  "Whether nothing is read with it for the time being; false when omitted."
+  suspended: Boolean
+}
+
+"What becomes of bindInstallation."
+type BindInstallationPayload {
+  "The installation as it is now."
+  installation: RepoInstallation!
+  "Whether it was bound just now."
+  isNew: Boolean!
+}
+
 "Where the evidence for a suggestion was found."
 enum EvidenceSource {
   "In the telemetry of the skill that the source is linked to."
@@ -5361,6 +7373,8 @@ and is gone when the evidence is and nobody has reviewed it.
 type EvalSuggestion implements Node {
   "The suggestion's id: it derives from the source, the folded query and ` + "`" + `shouldTrigger` + "`" + `."
   id: ID!
+  "The cloud source that it is a suggestion for."
+  cloudSource: CloudSource!
   "What was asked, as it was last spelled."
   query: String!
   "Whether the skill should fire on it."
@@ -5480,6 +7494,8 @@ type SuggestionReview implements Node {
   suggestionId: ID!
   "The suggestion; null when the server never made it, or no longer has it."
   suggestion: EvalSuggestion
+  "The cloud source that it is a suggestion for."
+  cloudSource: CloudSource!
   "What was decided."
   reviewStatus: ReviewStatus!
   "What it is for; null when it is rejected."
@@ -5627,7 +7643,7 @@ enum RunStatus {
 }
 
 "What became of a case in a run."
-enum Outcome {
+enum CaseOutcome {
   "It passed."
   PASSED
   "It failed."
@@ -5658,10 +7674,12 @@ type EvalRun implements Node {
   revision: Int!
   "That revision."
   suiteRevision: SuiteRevision!
-  "The registry version of the skill; null when not said."
+  "The id of the registry version of the skill; null when not said."
   versionId: ID
-  "The snapshot of the skill's source; null when not said."
+  "The id of the snapshot of the skill's source; null when not said."
   snapshotId: ID
+  "The snapshot of the skill's source; null when not said, or gone."
+  snapshot: Snapshot
   "What it was made with."
   variant: RunVariant!
   "The runner's own name of the run, unique in the organization."
@@ -5696,7 +7714,7 @@ type EvalRun implements Node {
     "Size of numbered pages, 1 to 100; 20 when omitted."
     perPage: Int
     "Only results with this outcome; all when omitted."
-    outcome: Outcome
+    outcome: CaseOutcome
     "Only those on which server and runner disagree, or agree; all when omitted."
     disagrees: Boolean
   ): EvalResultConnection!
@@ -5743,9 +7761,9 @@ type EvalResult implements Node {
   "The case, as it was in the revision that was run."
   case: EvalCase! @cost(weight: 5)
   "What became of it: the verdict of record."
-  outcome: Outcome!
+  outcome: CaseOutcome!
   "What the runner said."
-  reportedOutcome: Outcome!
+  reportedOutcome: CaseOutcome!
   "Who decided. The server judges exact matches, JSON Schemas and assertions where the runner sent the output, unless it is too much work."
   judgedBy: Judge!
   "Why the server decided so, or why it could not; null where it had nothing to judge."
@@ -5957,6 +7975,42 @@ type Query {
     "In which order; newest first when omitted."
     orderBy: SuiteOrder = CREATED_AT
   ): EvalSuiteConnection!
+  "One cloud source; an error with code NOT_FOUND when there is none, and FORBIDDEN when it is another organization's."
+  source(
+    "The source's id, with or without ` + "`" + `src_` + "`" + `."
+    id: ID!
+  ): CloudSource
+  "The organization's cloud sources, newest first."
+  sources(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: SourceFilter
+  ): CloudSourceConnection!
+  "What changed between two snapshots, of one source or of two."
+  snapshotDiff(
+    "The id of the earlier snapshot."
+    from: ID!
+    "The id of the later snapshot."
+    to: ID!
+  ): SnapshotDiff @cost(weight: 100)
+  "The installations of the code host that are bound to the organization, newest first."
+  repoInstallations(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): RepoInstallationConnection! @auth(plan: PRO, can: REGISTRY_PUSH)
   "One eval run; an error with code NOT_FOUND when there is none."
   run(
     "The run's id."
@@ -6232,6 +8286,50 @@ type Mutation {
     "The member's id."
     userId: ID!
   ): RemoveMemberPayload @auth(can: KEYS_MANAGE)
+  "Makes a cloud source without content."
+  createSource(
+    "The source."
+    input: CreateSourceInput!
+  ): CreateSourcePayload @auth(can: SOURCES_WRITE)
+  "Changes the label of a cloud source, or the skill it is about."
+  updateSource(
+    "The source's id."
+    id: ID!
+    "What to change."
+    input: UpdateSourceInput!
+  ): UpdateSourcePayload @auth(can: SOURCES_WRITE)
+  "Deletes a cloud source with its snapshots and reports. Its eval suites stay, and belong to no source then."
+  deleteSource(
+    "The source's id."
+    id: ID!
+  ): DeleteSourcePayload @auth(can: SOURCES_WRITE)
+  "Uploads the folder of a source, new or not. Only through POST /api/v1/cloud-sources/upload: it takes files."
+  uploadSource(
+    "The folder."
+    input: UploadSourceInput!
+  ): UploadSourcePayload @auth(can: SOURCES_WRITE)
+  "Reads the folder of a source from its repository, now. It fails with code CONFLICT when it cannot be read."
+  syncSource(
+    "The source's id."
+    id: ID!
+  ): SyncSourcePayload @auth(can: SOURCES_WRITE)
+  """
+  Makes an eval suite of the trigger cases in the files ` + "`" + `evals/*.json` + "`" + ` of a source's current snapshot. A file is a list of cases, or an object
+  with the list in ` + "`" + `evals` + "`" + `, ` + "`" + `cases` + "`" + `, ` + "`" + `queries` + "`" + ` or ` + "`" + `tests` + "`" + `; a case has a ` + "`" + `query` + "`" + ` (or ` + "`" + `prompt` + "`" + `, ` + "`" + `input` + "`" + `, ` + "`" + `text` + "`" + `) and ` + "`" + `should_trigger` + "`" + ` (or
+  ` + "`" + `expected` + "`" + `, true or false, or ` + "`" + `expectation` + "`" + `, as suites have it). Lists of queries in ` + "`" + `should_trigger` + "`" + ` and ` + "`" + `should_not_trigger` + "`" + ` (or ` + "`" + `positive` + "`" + `
+  and ` + "`" + `negative` + "`" + `) are taken, too. Files beyond 1 MiB, the first 100, 500 cases or 4 MiB of them are left out, and the answer says so.
+  """
+  importSuite(
+    "The source's id."
+    sourceId: ID!
+    "A label for the suite, 1 to 200 characters; made from the source's label when omitted."
+    name: String
+  ): ImportSuitePayload @auth(can: SOURCES_WRITE)
+  "Binds an installation of the code host to the organization, or changes one that is bound to it."
+  bindInstallation(
+    "The installation."
+    input: BindInstallationInput!
+  ): BindInstallationPayload @auth(plan: PRO, can: REGISTRY_PUSH)
   """
   Records what somebody decided about a suggestion. The same decision again answers the same review; another one is refused with CONFLICT
   until the first is cleared. Accepted for a suite, it becomes a case of it, as with applySuggestion.
@@ -6413,6 +8511,16 @@ func (ec *executionContext) childFields_ArchiveSuitePayload(ctx context.Context,
 	return nil, fmt.Errorf("no field named %q was found under type ArchiveSuitePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_BindInstallationPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "installation":
+		return ec.fieldContext_BindInstallationPayload_installation(ctx, field)
+	case "isNew":
+		return ec.fieldContext_BindInstallationPayload_isNew(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type BindInstallationPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_CaseAssertion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "type":
@@ -6451,6 +8559,30 @@ func (ec *executionContext) childFields_ClearReviewPayload(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type ClearReviewPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_CloudSourceConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_CloudSourceConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_CloudSourceConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_CloudSourceConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_CloudSourceConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CloudSourceConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_CloudSourceEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_CloudSourceEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_CloudSourceEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CloudSourceEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_CreateAlertPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "alert":
@@ -6467,6 +8599,14 @@ func (ec *executionContext) childFields_CreateApiKeyPayload(ctx context.Context,
 		return ec.fieldContext_CreateApiKeyPayload_key(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CreateApiKeyPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CreateSourcePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "source":
+		return ec.fieldContext_CreateSourcePayload_source(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateSourcePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_CreateSuitePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6505,6 +8645,14 @@ func (ec *executionContext) childFields_DeleteAlertPayload(ctx context.Context, 
 		return ec.fieldContext_DeleteAlertPayload_deletedId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DeleteAlertPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteSourcePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedId":
+		return ec.fieldContext_DeleteSourcePayload_deletedId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteSourcePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_DeleteSuitePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6619,6 +8767,8 @@ func (ec *executionContext) childFields_EvalRun(ctx context.Context, field graph
 		return ec.fieldContext_EvalRun_versionId(ctx, field)
 	case "snapshotId":
 		return ec.fieldContext_EvalRun_snapshotId(ctx, field)
+	case "snapshot":
+		return ec.fieldContext_EvalRun_snapshot(ctx, field)
 	case "variant":
 		return ec.fieldContext_EvalRun_variant(ctx, field)
 	case "runKey":
@@ -6683,6 +8833,8 @@ func (ec *executionContext) childFields_EvalSuggestion(ctx context.Context, fiel
 	switch field.Name {
 	case "id":
 		return ec.fieldContext_EvalSuggestion_id(ctx, field)
+	case "cloudSource":
+		return ec.fieldContext_EvalSuggestion_cloudSource(ctx, field)
 	case "query":
 		return ec.fieldContext_EvalSuggestion_query(ctx, field)
 	case "shouldTrigger":
@@ -6749,6 +8901,8 @@ func (ec *executionContext) childFields_EvalSuite(ctx context.Context, field gra
 		return ec.fieldContext_EvalSuite_name(ctx, field)
 	case "sourceId":
 		return ec.fieldContext_EvalSuite_sourceId(ctx, field)
+	case "source":
+		return ec.fieldContext_EvalSuite_source(ctx, field)
 	case "sourceKind":
 		return ec.fieldContext_EvalSuite_sourceKind(ctx, field)
 	case "verifierKind":
@@ -6853,6 +9007,50 @@ func (ec *executionContext) childFields_EventEdge(ctx context.Context, field gra
 		return ec.fieldContext_EventEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type EventEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_FileChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "path":
+		return ec.fieldContext_FileChange_path(ctx, field)
+	case "status":
+		return ec.fieldContext_FileChange_status(ctx, field)
+	case "oldSize":
+		return ec.fieldContext_FileChange_oldSize(ctx, field)
+	case "newSize":
+		return ec.fieldContext_FileChange_newSize(ctx, field)
+	case "oldSha256":
+		return ec.fieldContext_FileChange_oldSha256(ctx, field)
+	case "newSha256":
+		return ec.fieldContext_FileChange_newSha256(ctx, field)
+	case "unifiedDiff":
+		return ec.fieldContext_FileChange_unifiedDiff(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FileChange", field.Name)
+}
+
+func (ec *executionContext) childFields_ImportSuitePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "suite":
+		return ec.fieldContext_ImportSuitePayload_suite(ctx, field)
+	case "files":
+		return ec.fieldContext_ImportSuitePayload_files(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ImportSuitePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ImportedFile(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "path":
+		return ec.fieldContext_ImportedFile_path(ctx, field)
+	case "cases":
+		return ec.fieldContext_ImportedFile_cases(ctx, field)
+	case "leftOut":
+		return ec.fieldContext_ImportedFile_leftOut(ctx, field)
+	case "reason":
+		return ec.fieldContext_ImportedFile_reason(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ImportedFile", field.Name)
 }
 
 func (ec *executionContext) childFields_Incident(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7063,6 +9261,50 @@ func (ec *executionContext) childFields_RemoveMemberPayload(ctx context.Context,
 	return nil, fmt.Errorf("no field named %q was found under type RemoveMemberPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_RepoInstallation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_RepoInstallation_id(ctx, field)
+	case "installationId":
+		return ec.fieldContext_RepoInstallation_installationId(ctx, field)
+	case "accountLogin":
+		return ec.fieldContext_RepoInstallation_accountLogin(ctx, field)
+	case "accountType":
+		return ec.fieldContext_RepoInstallation_accountType(ctx, field)
+	case "suspended":
+		return ec.fieldContext_RepoInstallation_suspended(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_RepoInstallation_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_RepoInstallation_updatedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RepoInstallation", field.Name)
+}
+
+func (ec *executionContext) childFields_RepoInstallationConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_RepoInstallationConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_RepoInstallationConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_RepoInstallationConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_RepoInstallationConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RepoInstallationConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_RepoInstallationEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_RepoInstallationEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_RepoInstallationEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RepoInstallationEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_ReviewSuggestionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "review":
@@ -7153,6 +9395,8 @@ func (ec *executionContext) childFields_Skill(ctx context.Context, field graphql
 		return ec.fieldContext_Skill_incidents(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Skill_createdAt(ctx, field)
+	case "sources":
+		return ec.fieldContext_Skill_sources(ctx, field)
 	case "suggestions":
 		return ec.fieldContext_Skill_suggestions(ctx, field)
 	}
@@ -7223,6 +9467,114 @@ func (ec *executionContext) childFields_SkillRates(ctx context.Context, field gr
 	return nil, fmt.Errorf("no field named %q was found under type SkillRates", field.Name)
 }
 
+func (ec *executionContext) childFields_Snapshot(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Snapshot_id(ctx, field)
+	case "number":
+		return ec.fieldContext_Snapshot_number(ctx, field)
+	case "source":
+		return ec.fieldContext_Snapshot_source(ctx, field)
+	case "contentHash":
+		return ec.fieldContext_Snapshot_contentHash(ctx, field)
+	case "fileCount":
+		return ec.fieldContext_Snapshot_fileCount(ctx, field)
+	case "totalBytes":
+		return ec.fieldContext_Snapshot_totalBytes(ctx, field)
+	case "sourceRef":
+		return ec.fieldContext_Snapshot_sourceRef(ctx, field)
+	case "files":
+		return ec.fieldContext_Snapshot_files(ctx, field)
+	case "file":
+		return ec.fieldContext_Snapshot_file(ctx, field)
+	case "report":
+		return ec.fieldContext_Snapshot_report(ctx, field)
+	case "createdBy":
+		return ec.fieldContext_Snapshot_createdBy(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Snapshot_createdAt(ctx, field)
+	case "runs":
+		return ec.fieldContext_Snapshot_runs(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Snapshot", field.Name)
+}
+
+func (ec *executionContext) childFields_SnapshotConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_SnapshotConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_SnapshotConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_SnapshotConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_SnapshotConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SnapshotConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_SnapshotDiff(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "added":
+		return ec.fieldContext_SnapshotDiff_added(ctx, field)
+	case "removed":
+		return ec.fieldContext_SnapshotDiff_removed(ctx, field)
+	case "changed":
+		return ec.fieldContext_SnapshotDiff_changed(ctx, field)
+	case "files":
+		return ec.fieldContext_SnapshotDiff_files(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SnapshotDiff", field.Name)
+}
+
+func (ec *executionContext) childFields_SnapshotEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_SnapshotEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_SnapshotEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SnapshotEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_SnapshotFile(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "path":
+		return ec.fieldContext_SnapshotFile_path(ctx, field)
+	case "size":
+		return ec.fieldContext_SnapshotFile_size(ctx, field)
+	case "sha256":
+		return ec.fieldContext_SnapshotFile_sha256(ctx, field)
+	case "text":
+		return ec.fieldContext_SnapshotFile_text(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SnapshotFile", field.Name)
+}
+
+func (ec *executionContext) childFields_SnapshotFileConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_SnapshotFileConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_SnapshotFileConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_SnapshotFileConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_SnapshotFileConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SnapshotFileConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_SnapshotFileEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_SnapshotFileEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_SnapshotFileEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SnapshotFileEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_SuggestionEvidence(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "provenance":
@@ -7273,6 +9625,8 @@ func (ec *executionContext) childFields_SuggestionReview(ctx context.Context, fi
 		return ec.fieldContext_SuggestionReview_suggestionId(ctx, field)
 	case "suggestion":
 		return ec.fieldContext_SuggestionReview_suggestion(ctx, field)
+	case "cloudSource":
+		return ec.fieldContext_SuggestionReview_cloudSource(ctx, field)
 	case "reviewStatus":
 		return ec.fieldContext_SuggestionReview_reviewStatus(ctx, field)
 	case "acceptTarget":
@@ -7307,6 +9661,20 @@ func (ec *executionContext) childFields_SuggestionReview(ctx context.Context, fi
 		return ec.fieldContext_SuggestionReview_reviewedAt(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SuggestionReview", field.Name)
+}
+
+func (ec *executionContext) childFields_SuggestionReviewConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_SuggestionReviewConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_SuggestionReviewConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_SuggestionReviewConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_SuggestionReviewConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SuggestionReviewConnection", field.Name)
 }
 
 func (ec *executionContext) childFields_SuggestionReviewEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7375,6 +9743,20 @@ func (ec *executionContext) childFields_SuiteRevisionEdge(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type SuiteRevisionEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_SyncSourcePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "source":
+		return ec.fieldContext_SyncSourcePayload_source(ctx, field)
+	case "snapshot":
+		return ec.fieldContext_SyncSourcePayload_snapshot(ctx, field)
+	case "validation":
+		return ec.fieldContext_SyncSourcePayload_validation(ctx, field)
+	case "unchanged":
+		return ec.fieldContext_SyncSourcePayload_unchanged(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SyncSourcePayload", field.Name)
+}
+
 func (ec *executionContext) childFields_TestAlertPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "delivered":
@@ -7403,12 +9785,36 @@ func (ec *executionContext) childFields_UpdateApiKeyPayload(ctx context.Context,
 	return nil, fmt.Errorf("no field named %q was found under type UpdateApiKeyPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_UpdateSourcePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "source":
+		return ec.fieldContext_UpdateSourcePayload_source(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateSourcePayload", field.Name)
+}
+
 func (ec *executionContext) childFields_UpdateSuitePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "suite":
 		return ec.fieldContext_UpdateSuitePayload_suite(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UpdateSuitePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UploadSourcePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "source":
+		return ec.fieldContext_UploadSourcePayload_source(ctx, field)
+	case "snapshot":
+		return ec.fieldContext_UploadSourcePayload_snapshot(ctx, field)
+	case "validation":
+		return ec.fieldContext_UploadSourcePayload_validation(ctx, field)
+	case "isNew":
+		return ec.fieldContext_UploadSourcePayload_isNew(ctx, field)
+	case "unchanged":
+		return ec.fieldContext_UploadSourcePayload_unchanged(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UploadSourcePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_User(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7447,6 +9853,66 @@ func (ec *executionContext) childFields_UserEdge(ctx context.Context, field grap
 		return ec.fieldContext_UserEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UserEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ValidationIssue(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "level":
+		return ec.fieldContext_ValidationIssue_level(ctx, field)
+	case "code":
+		return ec.fieldContext_ValidationIssue_code(ctx, field)
+	case "message":
+		return ec.fieldContext_ValidationIssue_message(ctx, field)
+	case "path":
+		return ec.fieldContext_ValidationIssue_path(ctx, field)
+	case "line":
+		return ec.fieldContext_ValidationIssue_line(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ValidationIssue", field.Name)
+}
+
+func (ec *executionContext) childFields_ValidationReport(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_ValidationReport_id(ctx, field)
+	case "snapshotId":
+		return ec.fieldContext_ValidationReport_snapshotId(ctx, field)
+	case "snapshot":
+		return ec.fieldContext_ValidationReport_snapshot(ctx, field)
+	case "status":
+		return ec.fieldContext_ValidationReport_status(ctx, field)
+	case "issues":
+		return ec.fieldContext_ValidationReport_issues(ctx, field)
+	case "rulesVersion":
+		return ec.fieldContext_ValidationReport_rulesVersion(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_ValidationReport_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ValidationReport", field.Name)
+}
+
+func (ec *executionContext) childFields_ValidationReportConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ValidationReportConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ValidationReportConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ValidationReportConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_ValidationReportConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ValidationReportConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ValidationReportEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ValidationReportEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ValidationReportEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ValidationReportEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7695,8 +10161,8 @@ func (ec *executionContext) field_EvalRun_results_args(ctx context.Context, rawA
 	}
 	args["perPage"] = arg3
 	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "outcome",
-		func(ctx context.Context, v any) (*models.Outcome, error) {
-			return ec.unmarshalOOutcome2ᚖskillgraphᚋmodelsᚐOutcome(ctx, v)
+		func(ctx context.Context, v any) (*models.CaseOutcome, error) {
+			return ec.unmarshalOCaseOutcome2ᚖskillgraphᚋmodelsᚐCaseOutcome(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -7899,6 +10365,20 @@ func (ec *executionContext) field_Mutation_archiveSuite_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_bindInstallation_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.BindInstallationInput, error) {
+			return ec.unmarshalNBindInstallationInput2skillgraphᚋmodelsᚐBindInstallationInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_changeMemberRole_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -7971,6 +10451,20 @@ func (ec *executionContext) field_Mutation_createApiKey_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_createSource_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.CreateSourceInput, error) {
+			return ec.unmarshalNCreateSourceInput2skillgraphᚋmodelsᚐCreateSourceInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_createSuite_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -7986,6 +10480,20 @@ func (ec *executionContext) field_Mutation_createSuite_args(ctx context.Context,
 }
 
 func (ec *executionContext) field_Mutation_deleteAlert_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteSource_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
@@ -8038,6 +10546,28 @@ func (ec *executionContext) field_Mutation_eraseUser_args(ctx context.Context, r
 		return nil, err
 	}
 	args["userId"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_importSuite_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "sourceId",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["sourceId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "name",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["name"] = arg1
 	return args, nil
 }
 
@@ -8133,6 +10663,20 @@ func (ec *executionContext) field_Mutation_revokeApiKey_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_syncSource_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_testAlert_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -8191,6 +10735,28 @@ func (ec *executionContext) field_Mutation_updateApiKey_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_updateSource_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.UpdateSourceInput, error) {
+			return ec.unmarshalNUpdateSourceInput2skillgraphᚋmodelsᚐUpdateSourceInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_updateSuite_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -8218,6 +10784,20 @@ func (ec *executionContext) field_Mutation_updateSuite_args(ctx context.Context,
 		return nil, err
 	}
 	args["ifRevision"] = arg2
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_uploadSource_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.UploadSourceInput, error) {
+			return ec.unmarshalNUploadSourceInput2skillgraphᚋmodelsᚐUploadSourceInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
 	return args, nil
 }
 
@@ -8473,6 +11053,44 @@ func (ec *executionContext) field_Query_nodes_args(ctx context.Context, rawArgs 
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_repoInstallations_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_run_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -8617,6 +11235,88 @@ func (ec *executionContext) field_Query_skills_args(ctx context.Context, rawArgs
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_snapshotDiff_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "from",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["from"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "to",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["to"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_source_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_sources_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.SourceFilter, error) {
+			return ec.unmarshalOSourceFilter2ᚖskillgraphᚋmodelsᚐSourceFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_suite_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -8682,6 +11382,212 @@ func (ec *executionContext) field_Query_suites_args(ctx context.Context, rawArgs
 		return nil, err
 	}
 	args["orderBy"] = arg5
+	return args, nil
+}
+
+func (ec *executionContext) field_RepohostSource_reviews_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_RepohostSource_snapshots_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_RepohostSource_suggestions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.SuggestionFilter, error) {
+			return ec.unmarshalOSuggestionFilter2ᚖskillgraphᚋmodelsᚐSuggestionFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) (*models.SuggestionOrder, error) {
+			return ec.unmarshalOSuggestionOrder2ᚖskillgraphᚋmodelsᚐSuggestionOrder(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg5
+	return args, nil
+}
+
+func (ec *executionContext) field_RepohostSource_suites_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_RepohostSource_validationReports_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
 	return args, nil
 }
 
@@ -8811,6 +11717,44 @@ func (ec *executionContext) field_Skill_incidents_args(ctx context.Context, rawA
 	return args, nil
 }
 
+func (ec *executionContext) field_Skill_sources_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
 func (ec *executionContext) field_Skill_suggestions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -8862,6 +11806,302 @@ func (ec *executionContext) field_Skill_suggestions_args(ctx context.Context, ra
 		return nil, err
 	}
 	args["orderBy"] = arg5
+	return args, nil
+}
+
+func (ec *executionContext) field_Snapshot_file_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "path",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["path"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Snapshot_files_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Snapshot_runs_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_UploadSource_reviews_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_UploadSource_snapshots_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_UploadSource_suggestions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.SuggestionFilter, error) {
+			return ec.unmarshalOSuggestionFilter2ᚖskillgraphᚋmodelsᚐSuggestionFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) (*models.SuggestionOrder, error) {
+			return ec.unmarshalOSuggestionOrder2ᚖskillgraphᚋmodelsᚐSuggestionOrder(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg5
+	return args, nil
+}
+
+func (ec *executionContext) field_UploadSource_suites_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_UploadSource_validationReports_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
 	return args, nil
 }
 
@@ -10068,6 +13308,61 @@ func (ec *executionContext) fieldContext_ArchiveSuitePayload_suite(_ context.Con
 	return fc, nil
 }
 
+func (ec *executionContext) _BindInstallationPayload_installation(ctx context.Context, field graphql.CollectedField, obj *models.BindInstallationPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BindInstallationPayload_installation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Installation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RepoInstallation) graphql.Marshaler {
+			return ec.marshalNRepoInstallation2ᚖskillgraphᚋmodelsᚐRepoInstallation(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BindInstallationPayload_installation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BindInstallationPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoInstallation(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _BindInstallationPayload_isNew(ctx context.Context, field graphql.CollectedField, obj *models.BindInstallationPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BindInstallationPayload_isNew(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IsNew, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BindInstallationPayload_isNew(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BindInstallationPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
 func (ec *executionContext) _BooleanAssertionCase_id(ctx context.Context, field graphql.CollectedField, obj *models.BooleanAssertionCase) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -10403,6 +13698,180 @@ func (ec *executionContext) fieldContext_ClearReviewPayload_deletedId(_ context.
 	return graphql.NewScalarFieldContext("ClearReviewPayload", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
+func (ec *executionContext) _CloudSourceConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.CloudSourceConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CloudSourceConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.CloudSourceEdge) graphql.Marshaler {
+			return ec.marshalNCloudSourceEdge2ᚕᚖskillgraphᚋmodelsᚐCloudSourceEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CloudSourceConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CloudSourceConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CloudSourceEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CloudSourceConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.CloudSourceConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CloudSourceConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []models.TypedSource) graphql.Marshaler {
+			return ec.marshalNCloudSource2ᚕskillgraphᚋmodelsᚐTypedSourceᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CloudSourceConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CloudSourceConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CloudSourceConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.CloudSourceConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CloudSourceConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CloudSourceConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CloudSourceConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CloudSourceConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.CloudSourceConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CloudSourceConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CloudSourceConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CloudSourceConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _CloudSourceEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.CloudSourceEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CloudSourceEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CloudSourceEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CloudSourceEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _CloudSourceEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.CloudSourceEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CloudSourceEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+			return ec.marshalNCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CloudSourceEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CloudSourceEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _CreateAlertPayload_alert(ctx context.Context, field graphql.CollectedField, obj *models.CreateAlertPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -10488,6 +13957,38 @@ func (ec *executionContext) _CreateApiKeyPayload_key(ctx context.Context, field 
 }
 func (ec *executionContext) fieldContext_CreateApiKeyPayload_key(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("CreateApiKeyPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _CreateSourcePayload_source(ctx context.Context, field graphql.CollectedField, obj *models.CreateSourcePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreateSourcePayload_source(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Source, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+			return ec.marshalNCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CreateSourcePayload_source(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CreateSourcePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _CreateSuitePayload_suite(ctx context.Context, field graphql.CollectedField, obj *models.CreateSuitePayload) (ret graphql.Marshaler) {
@@ -10727,6 +14228,29 @@ func (ec *executionContext) _DeleteAlertPayload_deletedId(ctx context.Context, f
 }
 func (ec *executionContext) fieldContext_DeleteAlertPayload_deletedId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("DeleteAlertPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DeleteSourcePayload_deletedId(ctx context.Context, field graphql.CollectedField, obj *models.DeleteSourcePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteSourcePayload_deletedId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeletedID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.SourceID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐSourceID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteSourcePayload_deletedId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteSourcePayload", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
 func (ec *executionContext) _DeleteSuitePayload_deletedId(ctx context.Context, field graphql.CollectedField, obj *models.DeleteSuitePayload) (ret graphql.Marshaler) {
@@ -11048,15 +14572,15 @@ func (ec *executionContext) _EvalResult_outcome(ctx context.Context, field graph
 			return obj.Outcome, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v models.Outcome) graphql.Marshaler {
-			return ec.marshalNOutcome2skillgraphᚋmodelsᚐOutcome(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v models.CaseOutcome) graphql.Marshaler {
+			return ec.marshalNCaseOutcome2skillgraphᚋmodelsᚐCaseOutcome(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
 func (ec *executionContext) fieldContext_EvalResult_outcome(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("EvalResult", field, false, false, errors.New("field of type Outcome does not have child fields"))
+	return graphql.NewScalarFieldContext("EvalResult", field, false, false, errors.New("field of type CaseOutcome does not have child fields"))
 }
 
 func (ec *executionContext) _EvalResult_reportedOutcome(ctx context.Context, field graphql.CollectedField, obj *models.EvalResult) (ret graphql.Marshaler) {
@@ -11071,15 +14595,15 @@ func (ec *executionContext) _EvalResult_reportedOutcome(ctx context.Context, fie
 			return obj.ReportedOutcome, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v models.Outcome) graphql.Marshaler {
-			return ec.marshalNOutcome2skillgraphᚋmodelsᚐOutcome(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v models.CaseOutcome) graphql.Marshaler {
+			return ec.marshalNCaseOutcome2skillgraphᚋmodelsᚐCaseOutcome(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
 func (ec *executionContext) fieldContext_EvalResult_reportedOutcome(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("EvalResult", field, false, false, errors.New("field of type Outcome does not have child fields"))
+	return graphql.NewScalarFieldContext("EvalResult", field, false, false, errors.New("field of type CaseOutcome does not have child fields"))
 }
 
 func (ec *executionContext) _EvalResult_judgedBy(ctx context.Context, field graphql.CollectedField, obj *models.EvalResult) (ret graphql.Marshaler) {
@@ -11619,6 +15143,38 @@ func (ec *executionContext) fieldContext_EvalRun_snapshotId(_ context.Context, f
 	return graphql.NewScalarFieldContext("EvalRun", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
+func (ec *executionContext) _EvalRun_snapshot(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_snapshot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.EvalRun().Snapshot(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Snapshot) graphql.Marshaler {
+			return ec.marshalOSnapshot2ᚖskillgraphᚋmodelsᚐSnapshot(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_snapshot(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalRun",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Snapshot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _EvalRun_variant(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -11868,7 +15424,7 @@ func (ec *executionContext) _EvalRun_results(ctx context.Context, field graphql.
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.EvalRun().Results(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["outcome"].(*models.Outcome), fc.Args["disagrees"].(*bool))
+			return ec.Resolvers.EvalRun().Results(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["outcome"].(*models.CaseOutcome), fc.Args["disagrees"].(*bool))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalResult]) graphql.Marshaler {
@@ -12230,6 +15786,38 @@ func (ec *executionContext) _EvalSuggestion_id(ctx context.Context, field graphq
 }
 func (ec *executionContext) fieldContext_EvalSuggestion_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("EvalSuggestion", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _EvalSuggestion_cloudSource(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuggestion_cloudSource(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.EvalSuggestion().CloudSource(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+			return ec.marshalNCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuggestion_cloudSource(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalSuggestion",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _EvalSuggestion_query(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuggestion) (ret graphql.Marshaler) {
@@ -12869,6 +16457,38 @@ func (ec *executionContext) _EvalSuite_sourceId(ctx context.Context, field graph
 }
 func (ec *executionContext) fieldContext_EvalSuite_sourceId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("EvalSuite", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _EvalSuite_source(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuite) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuite_source(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.EvalSuite().Source(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+			return ec.marshalOCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuite_source(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalSuite",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _EvalSuite_sourceKind(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuite) (ret graphql.Marshaler) {
@@ -14008,6 +17628,323 @@ func (ec *executionContext) _ExactMatchCase_trim(ctx context.Context, field grap
 }
 func (ec *executionContext) fieldContext_ExactMatchCase_trim(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ExactMatchCase", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _FileChange_path(ctx context.Context, field graphql.CollectedField, obj *models.FileChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FileChange_path(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Path, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FileChange_path(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FileChange", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _FileChange_status(ctx context.Context, field graphql.CollectedField, obj *models.FileChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FileChange_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.FileStatus) graphql.Marshaler {
+			return ec.marshalNFileStatus2skillgraphᚋmodelsᚐFileStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FileChange_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FileChange", field, false, false, errors.New("field of type FileStatus does not have child fields"))
+}
+
+func (ec *executionContext) _FileChange_oldSize(ctx context.Context, field graphql.CollectedField, obj *models.FileChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FileChange_oldSize(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OldSize, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt642ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_FileChange_oldSize(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FileChange", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _FileChange_newSize(ctx context.Context, field graphql.CollectedField, obj *models.FileChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FileChange_newSize(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.NewSize, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt642ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_FileChange_newSize(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FileChange", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _FileChange_oldSha256(ctx context.Context, field graphql.CollectedField, obj *models.FileChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FileChange_oldSha256(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OldSHA256, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_FileChange_oldSha256(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FileChange", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _FileChange_newSha256(ctx context.Context, field graphql.CollectedField, obj *models.FileChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FileChange_newSha256(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.NewSHA256, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_FileChange_newSha256(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FileChange", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _FileChange_unifiedDiff(ctx context.Context, field graphql.CollectedField, obj *models.FileChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FileChange_unifiedDiff(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UnifiedDiff(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_FileChange_unifiedDiff(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FileChange", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ImportSuitePayload_suite(ctx context.Context, field graphql.CollectedField, obj *models.ImportSuitePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ImportSuitePayload_suite(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Suite, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EvalSuite) graphql.Marshaler {
+			return ec.marshalNEvalSuite2ᚖskillgraphᚋmodelsᚐEvalSuite(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ImportSuitePayload_suite(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ImportSuitePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalSuite(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ImportSuitePayload_files(ctx context.Context, field graphql.CollectedField, obj *models.ImportSuitePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ImportSuitePayload_files(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Files, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.ImportedFile) graphql.Marshaler {
+			return ec.marshalNImportedFile2ᚕᚖskillgraphᚋmodelsᚐImportedFileᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ImportSuitePayload_files(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ImportSuitePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ImportedFile(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ImportedFile_path(ctx context.Context, field graphql.CollectedField, obj *models.ImportedFile) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ImportedFile_path(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Path, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ImportedFile_path(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ImportedFile", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ImportedFile_cases(ctx context.Context, field graphql.CollectedField, obj *models.ImportedFile) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ImportedFile_cases(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cases, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ImportedFile_cases(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ImportedFile", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ImportedFile_leftOut(ctx context.Context, field graphql.CollectedField, obj *models.ImportedFile) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ImportedFile_leftOut(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LeftOut, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ImportedFile_leftOut(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ImportedFile", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ImportedFile_reason(ctx context.Context, field graphql.CollectedField, obj *models.ImportedFile) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ImportedFile_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ImportedFile_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ImportedFile", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _Incident_id(ctx context.Context, field graphql.CollectedField, obj *models.Incident) (ret graphql.Marshaler) {
@@ -15379,6 +19316,314 @@ func (ec *executionContext) fieldContext_Mutation_removeMember(ctx context.Conte
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_removeMember_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createSource(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createSource(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateSource(ctx, fc.Args["input"].(models.CreateSourceInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.CreateSourcePayload) graphql.Marshaler {
+			return ec.marshalOCreateSourcePayload2ᚖskillgraphᚋmodelsᚐCreateSourcePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createSource(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreateSourcePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createSource_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateSource(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateSource(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateSource(ctx, fc.Args["id"].(ids.ID), fc.Args["input"].(models.UpdateSourceInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.UpdateSourcePayload) graphql.Marshaler {
+			return ec.marshalOUpdateSourcePayload2ᚖskillgraphᚋmodelsᚐUpdateSourcePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateSource(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UpdateSourcePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateSource_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteSource(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteSource(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteSource(ctx, fc.Args["id"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.DeleteSourcePayload) graphql.Marshaler {
+			return ec.marshalODeleteSourcePayload2ᚖskillgraphᚋmodelsᚐDeleteSourcePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteSource(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteSourcePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteSource_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_uploadSource(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_uploadSource(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UploadSource(ctx, fc.Args["input"].(models.UploadSourceInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.UploadSourcePayload) graphql.Marshaler {
+			return ec.marshalOUploadSourcePayload2ᚖskillgraphᚋmodelsᚐUploadSourcePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_uploadSource(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UploadSourcePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_uploadSource_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_syncSource(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_syncSource(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SyncSource(ctx, fc.Args["id"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SyncSourcePayload) graphql.Marshaler {
+			return ec.marshalOSyncSourcePayload2ᚖskillgraphᚋmodelsᚐSyncSourcePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_syncSource(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncSourcePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_syncSource_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_importSuite(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_importSuite(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ImportSuite(ctx, fc.Args["sourceId"].(ids.ID), fc.Args["name"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.ImportSuitePayload) graphql.Marshaler {
+			return ec.marshalOImportSuitePayload2ᚖskillgraphᚋmodelsᚐImportSuitePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_importSuite(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ImportSuitePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_importSuite_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_bindInstallation(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_bindInstallation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().BindInstallation(ctx, fc.Args["input"].(models.BindInstallationInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.BindInstallationPayload) graphql.Marshaler {
+			return ec.marshalOBindInstallationPayload2ᚖskillgraphᚋmodelsᚐBindInstallationPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_bindInstallation(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_BindInstallationPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_bindInstallation_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -17159,6 +21404,182 @@ func (ec *executionContext) fieldContext_Query_suites(ctx context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_source(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_source(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Source(ctx, fc.Args["id"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+			return ec.marshalOCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_source(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_source_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_sources(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_sources(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Sources(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.SourceFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.CloudSourceConnection) graphql.Marshaler {
+			return ec.marshalNCloudSourceConnection2ᚖskillgraphᚋmodelsᚐCloudSourceConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_sources(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CloudSourceConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_sources_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_snapshotDiff(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_snapshotDiff(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().SnapshotDiff(ctx, fc.Args["from"].(ids.ID), fc.Args["to"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SnapshotDiff) graphql.Marshaler {
+			return ec.marshalOSnapshotDiff2ᚖskillgraphᚋmodelsᚐSnapshotDiff(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_snapshotDiff(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SnapshotDiff(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_snapshotDiff_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_repoInstallations(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_repoInstallations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().RepoInstallations(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.RepoInstallation]) graphql.Marshaler {
+			return ec.marshalNRepoInstallationConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_repoInstallations(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoInstallationConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_repoInstallations_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_run(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -17541,6 +21962,873 @@ func (ec *executionContext) fieldContext_RemoveMemberPayload_user(_ context.Cont
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepoInstallation_id(ctx context.Context, field graphql.CollectedField, obj *models.RepoInstallation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallation_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallation_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoInstallation", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _RepoInstallation_installationId(ctx context.Context, field graphql.CollectedField, obj *models.RepoInstallation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallation_installationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.InstallationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallation_installationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoInstallation", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _RepoInstallation_accountLogin(ctx context.Context, field graphql.CollectedField, obj *models.RepoInstallation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallation_accountLogin(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AccountLogin, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallation_accountLogin(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoInstallation", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepoInstallation_accountType(ctx context.Context, field graphql.CollectedField, obj *models.RepoInstallation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallation_accountType(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AccountType, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.AccountType) graphql.Marshaler {
+			return ec.marshalNAccountType2skillgraphᚋmodelsᚐAccountType(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallation_accountType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoInstallation", field, false, false, errors.New("field of type AccountType does not have child fields"))
+}
+
+func (ec *executionContext) _RepoInstallation_suspended(ctx context.Context, field graphql.CollectedField, obj *models.RepoInstallation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallation_suspended(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Suspended, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallation_suspended(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoInstallation", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _RepoInstallation_createdAt(ctx context.Context, field graphql.CollectedField, obj *models.RepoInstallation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallation_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallation_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoInstallation", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _RepoInstallation_updatedAt(ctx context.Context, field graphql.CollectedField, obj *models.RepoInstallation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallation_updatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpdatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallation_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoInstallation", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _RepoInstallationConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RepoInstallation]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallationConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.RepoInstallation]) graphql.Marshaler {
+			return ec.marshalNRepoInstallationEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallationConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepoInstallationConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoInstallationEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepoInstallationConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RepoInstallation]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallationConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.RepoInstallation) graphql.Marshaler {
+			return ec.marshalNRepoInstallation2ᚕᚖskillgraphᚋmodelsᚐRepoInstallationᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallationConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepoInstallationConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoInstallation(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepoInstallationConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RepoInstallation]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallationConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallationConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepoInstallationConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepoInstallationConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RepoInstallation]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallationConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallationConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoInstallationConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _RepoInstallationEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.RepoInstallation]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallationEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallationEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoInstallationEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepoInstallationEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.RepoInstallation]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallationEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RepoInstallation) graphql.Marshaler {
+			return ec.marshalNRepoInstallation2ᚖskillgraphᚋmodelsᚐRepoInstallation(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallationEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepoInstallationEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoInstallation(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepohostSource_id(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ShownID(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.SourceID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐSourceID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepohostSource", field, true, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _RepohostSource_label(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_label(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Label, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_label(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepohostSource", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepohostSource_sourceType(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_sourceType(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SourceType, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.SourceType) graphql.Marshaler {
+			return ec.marshalNSourceType2skillgraphᚋmodelsᚐSourceType(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_sourceType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepohostSource", field, false, false, errors.New("field of type SourceType does not have child fields"))
+}
+
+func (ec *executionContext) _RepohostSource_skillId(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_skillId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SkillID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ids.ID) graphql.Marshaler {
+			return ec.marshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_skillId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepohostSource", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _RepohostSource_skill(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_skill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RepohostSource().Skill(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalOSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_skill(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepohostSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepohostSource_currentSnapshot(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_currentSnapshot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RepohostSource().CurrentSnapshot(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Snapshot) graphql.Marshaler {
+			return ec.marshalOSnapshot2ᚖskillgraphᚋmodelsᚐSnapshot(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_currentSnapshot(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepohostSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Snapshot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepohostSource_snapshots(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_snapshots(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RepohostSource().Snapshots(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Snapshot]) graphql.Marshaler {
+			return ec.marshalNSnapshotConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_snapshots(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepohostSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SnapshotConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RepohostSource_snapshots_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepohostSource_validationReports(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_validationReports(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RepohostSource().ValidationReports(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.ValidationReport]) graphql.Marshaler {
+			return ec.marshalNValidationReportConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_validationReports(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepohostSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ValidationReportConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RepohostSource_validationReports_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepohostSource_suites(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_suites(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RepohostSource().Suites(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalSuite]) graphql.Marshaler {
+			return ec.marshalNEvalSuiteConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_suites(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepohostSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalSuiteConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RepohostSource_suites_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepohostSource_createdBy(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_createdBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RepohostSource().CreatedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖskillgraphᚋmodelsᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_createdBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepohostSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepohostSource_createdAt(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepohostSource", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _RepohostSource_suggestions(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_suggestions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RepohostSource().Suggestions(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.SuggestionFilter), fc.Args["orderBy"].(*models.SuggestionOrder))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalSuggestion]) graphql.Marshaler {
+			return ec.marshalNEvalSuggestionConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_suggestions(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepohostSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalSuggestionConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RepohostSource_suggestions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepohostSource_reviews(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_reviews(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RepohostSource().Reviews(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.SuggestionReview]) graphql.Marshaler {
+			return ec.marshalNSuggestionReviewConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_reviews(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepohostSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SuggestionReviewConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RepohostSource_reviews_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepohostSource_repoFullName(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_repoFullName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RepoFullName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_repoFullName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepohostSource", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepohostSource_defaultBranch(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_defaultBranch(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DefaultBranch, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_defaultBranch(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepohostSource", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepohostSource_skillPath(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_skillPath(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SkillPath, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_skillPath(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepohostSource", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepohostSource_installation(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_installation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RepohostSource().Installation(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RepoInstallation) graphql.Marshaler {
+			return ec.marshalNRepoInstallation2ᚖskillgraphᚋmodelsᚐRepoInstallation(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_installation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepohostSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoInstallation(ctx, field)
 		},
 	}
 	return fc, nil
@@ -18459,6 +23747,50 @@ func (ec *executionContext) fieldContext_Skill_createdAt(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Skill", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
+func (ec *executionContext) _Skill_sources(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_sources(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Skill().Sources(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.CloudSourceConnection) graphql.Marshaler {
+			return ec.marshalNCloudSourceConnection2ᚖskillgraphᚋmodelsᚐCloudSourceConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_sources(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Skill",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CloudSourceConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Skill_sources_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Skill_suggestions(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -19002,6 +24334,936 @@ func (ec *executionContext) fieldContext_SkillRates_passRate(_ context.Context, 
 	return fc, nil
 }
 
+func (ec *executionContext) _Snapshot_id(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Snapshot", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Snapshot_number(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_number(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Number, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_number(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Snapshot", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Snapshot_source(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_source(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Snapshot().Source(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+			return ec.marshalNCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_source(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Snapshot",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Snapshot_contentHash(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_contentHash(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ContentHash, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_contentHash(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Snapshot", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Snapshot_fileCount(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_fileCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FileCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_fileCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Snapshot", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Snapshot_totalBytes(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_totalBytes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalBytes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_totalBytes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Snapshot", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _Snapshot_sourceRef(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_sourceRef(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SourceRef, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_sourceRef(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Snapshot", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Snapshot_files(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_files(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Snapshot().Files(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.SnapshotFile]) graphql.Marshaler {
+			return ec.marshalNSnapshotFileConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_files(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Snapshot",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SnapshotFileConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Snapshot_files_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Snapshot_file(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_file(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Snapshot().File(ctx, obj, fc.Args["path"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SnapshotFile) graphql.Marshaler {
+			return ec.marshalOSnapshotFile2ᚖskillgraphᚋmodelsᚐSnapshotFile(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_file(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Snapshot",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SnapshotFile(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Snapshot_file_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Snapshot_report(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_report(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Snapshot().Report(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.ValidationReport) graphql.Marshaler {
+			return ec.marshalNValidationReport2ᚖskillgraphᚋmodelsᚐValidationReport(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_report(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Snapshot",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ValidationReport(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Snapshot_createdBy(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_createdBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Snapshot().CreatedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖskillgraphᚋmodelsᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_createdBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Snapshot",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Snapshot_createdAt(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Snapshot", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Snapshot_runs(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_runs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Snapshot().Runs(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalRun]) graphql.Marshaler {
+			return ec.marshalNEvalRunConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_runs(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Snapshot",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalRunConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Snapshot_runs_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SnapshotConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Snapshot]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.Snapshot]) graphql.Marshaler {
+			return ec.marshalNSnapshotEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SnapshotConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SnapshotEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SnapshotConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Snapshot]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Snapshot) graphql.Marshaler {
+			return ec.marshalNSnapshot2ᚕᚖskillgraphᚋmodelsᚐSnapshotᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SnapshotConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Snapshot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SnapshotConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Snapshot]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SnapshotConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SnapshotConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Snapshot]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SnapshotConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SnapshotDiff_added(ctx context.Context, field graphql.CollectedField, obj *models.SnapshotDiff) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotDiff_added(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Added, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotDiff_added(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SnapshotDiff", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SnapshotDiff_removed(ctx context.Context, field graphql.CollectedField, obj *models.SnapshotDiff) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotDiff_removed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Removed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotDiff_removed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SnapshotDiff", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SnapshotDiff_changed(ctx context.Context, field graphql.CollectedField, obj *models.SnapshotDiff) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotDiff_changed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Changed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotDiff_changed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SnapshotDiff", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SnapshotDiff_files(ctx context.Context, field graphql.CollectedField, obj *models.SnapshotDiff) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotDiff_files(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Files, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.FileChange) graphql.Marshaler {
+			return ec.marshalNFileChange2ᚕᚖskillgraphᚋmodelsᚐFileChangeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotDiff_files(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SnapshotDiff",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FileChange(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SnapshotEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Snapshot]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SnapshotEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SnapshotEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Snapshot]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Snapshot) graphql.Marshaler {
+			return ec.marshalNSnapshot2ᚖskillgraphᚋmodelsᚐSnapshot(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SnapshotEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Snapshot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SnapshotFile_path(ctx context.Context, field graphql.CollectedField, obj *models.SnapshotFile) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotFile_path(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Path, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotFile_path(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SnapshotFile", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SnapshotFile_size(ctx context.Context, field graphql.CollectedField, obj *models.SnapshotFile) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotFile_size(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Size, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotFile_size(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SnapshotFile", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _SnapshotFile_sha256(ctx context.Context, field graphql.CollectedField, obj *models.SnapshotFile) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotFile_sha256(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SHA256, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotFile_sha256(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SnapshotFile", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SnapshotFile_text(ctx context.Context, field graphql.CollectedField, obj *models.SnapshotFile) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotFile_text(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SnapshotFile().Text(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotFile_text(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SnapshotFile", field, true, true, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SnapshotFileConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.SnapshotFile]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotFileConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.SnapshotFile]) graphql.Marshaler {
+			return ec.marshalNSnapshotFileEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotFileConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SnapshotFileConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SnapshotFileEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SnapshotFileConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.SnapshotFile]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotFileConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.SnapshotFile) graphql.Marshaler {
+			return ec.marshalNSnapshotFile2ᚕᚖskillgraphᚋmodelsᚐSnapshotFileᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotFileConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SnapshotFileConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SnapshotFile(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SnapshotFileConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.SnapshotFile]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotFileConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotFileConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SnapshotFileConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SnapshotFileConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.SnapshotFile]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotFileConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotFileConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SnapshotFileConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SnapshotFileEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.SnapshotFile]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotFileEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotFileEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SnapshotFileEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SnapshotFileEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.SnapshotFile]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotFileEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SnapshotFile) graphql.Marshaler {
+			return ec.marshalNSnapshotFile2ᚖskillgraphᚋmodelsᚐSnapshotFile(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotFileEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SnapshotFileEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SnapshotFile(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _SuggestionEvidence_provenance(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionEvidence) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -19396,6 +25658,38 @@ func (ec *executionContext) fieldContext_SuggestionReview_suggestion(_ context.C
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_EvalSuggestion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SuggestionReview_cloudSource(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionReview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReview_cloudSource(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SuggestionReview().CloudSource(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+			return ec.marshalNCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReview_cloudSource(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SuggestionReview",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
 		},
 	}
 	return fc, nil
@@ -20461,6 +26755,125 @@ func (ec *executionContext) fieldContext_SuiteRevisionEdge_node(_ context.Contex
 	return fc, nil
 }
 
+func (ec *executionContext) _SyncSourcePayload_source(ctx context.Context, field graphql.CollectedField, obj *models.SyncSourcePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncSourcePayload_source(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Source, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+			return ec.marshalNCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncSourcePayload_source(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SyncSourcePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SyncSourcePayload_snapshot(ctx context.Context, field graphql.CollectedField, obj *models.SyncSourcePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncSourcePayload_snapshot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Snapshot, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Snapshot) graphql.Marshaler {
+			return ec.marshalNSnapshot2ᚖskillgraphᚋmodelsᚐSnapshot(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncSourcePayload_snapshot(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SyncSourcePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Snapshot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SyncSourcePayload_validation(ctx context.Context, field graphql.CollectedField, obj *models.SyncSourcePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncSourcePayload_validation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Validation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.ValidationReport) graphql.Marshaler {
+			return ec.marshalNValidationReport2ᚖskillgraphᚋmodelsᚐValidationReport(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncSourcePayload_validation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SyncSourcePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ValidationReport(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SyncSourcePayload_unchanged(ctx context.Context, field graphql.CollectedField, obj *models.SyncSourcePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncSourcePayload_unchanged(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Unchanged, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *bool) graphql.Marshaler {
+			return ec.marshalOBoolean2ᚖbool(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncSourcePayload_unchanged(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncSourcePayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
 func (ec *executionContext) _TaskPackageCase_id(ctx context.Context, field graphql.CollectedField, obj *models.TaskPackageCase) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -20939,6 +27352,38 @@ func (ec *executionContext) fieldContext_UpdateApiKeyPayload_apiKey(_ context.Co
 	return fc, nil
 }
 
+func (ec *executionContext) _UpdateSourcePayload_source(ctx context.Context, field graphql.CollectedField, obj *models.UpdateSourcePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdateSourcePayload_source(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Source, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+			return ec.marshalNCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UpdateSourcePayload_source(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdateSourcePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _UpdateSuitePayload_suite(ctx context.Context, field graphql.CollectedField, obj *models.UpdateSuitePayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -20969,6 +27414,579 @@ func (ec *executionContext) fieldContext_UpdateSuitePayload_suite(_ context.Cont
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _UploadSource_id(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ShownID(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.SourceID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐSourceID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UploadSource", field, true, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _UploadSource_label(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_label(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Label, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_label(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UploadSource", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _UploadSource_sourceType(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_sourceType(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SourceType, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.SourceType) graphql.Marshaler {
+			return ec.marshalNSourceType2skillgraphᚋmodelsᚐSourceType(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_sourceType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UploadSource", field, false, false, errors.New("field of type SourceType does not have child fields"))
+}
+
+func (ec *executionContext) _UploadSource_skillId(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_skillId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SkillID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ids.ID) graphql.Marshaler {
+			return ec.marshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_skillId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UploadSource", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _UploadSource_skill(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_skill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.UploadSource().Skill(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalOSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_skill(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UploadSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UploadSource_currentSnapshot(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_currentSnapshot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.UploadSource().CurrentSnapshot(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Snapshot) graphql.Marshaler {
+			return ec.marshalOSnapshot2ᚖskillgraphᚋmodelsᚐSnapshot(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_currentSnapshot(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UploadSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Snapshot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UploadSource_snapshots(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_snapshots(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.UploadSource().Snapshots(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Snapshot]) graphql.Marshaler {
+			return ec.marshalNSnapshotConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_snapshots(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UploadSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SnapshotConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_UploadSource_snapshots_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UploadSource_validationReports(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_validationReports(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.UploadSource().ValidationReports(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.ValidationReport]) graphql.Marshaler {
+			return ec.marshalNValidationReportConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_validationReports(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UploadSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ValidationReportConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_UploadSource_validationReports_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UploadSource_suites(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_suites(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.UploadSource().Suites(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalSuite]) graphql.Marshaler {
+			return ec.marshalNEvalSuiteConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_suites(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UploadSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalSuiteConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_UploadSource_suites_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UploadSource_createdBy(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_createdBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.UploadSource().CreatedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖskillgraphᚋmodelsᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_createdBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UploadSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UploadSource_createdAt(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UploadSource", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _UploadSource_suggestions(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_suggestions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.UploadSource().Suggestions(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.SuggestionFilter), fc.Args["orderBy"].(*models.SuggestionOrder))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalSuggestion]) graphql.Marshaler {
+			return ec.marshalNEvalSuggestionConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_suggestions(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UploadSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalSuggestionConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_UploadSource_suggestions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UploadSource_reviews(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_reviews(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.UploadSource().Reviews(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.SuggestionReview]) graphql.Marshaler {
+			return ec.marshalNSuggestionReviewConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_reviews(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UploadSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SuggestionReviewConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_UploadSource_reviews_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UploadSourcePayload_source(ctx context.Context, field graphql.CollectedField, obj *models.UploadSourcePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSourcePayload_source(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Source, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+			return ec.marshalNCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSourcePayload_source(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UploadSourcePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UploadSourcePayload_snapshot(ctx context.Context, field graphql.CollectedField, obj *models.UploadSourcePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSourcePayload_snapshot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Snapshot, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Snapshot) graphql.Marshaler {
+			return ec.marshalNSnapshot2ᚖskillgraphᚋmodelsᚐSnapshot(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSourcePayload_snapshot(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UploadSourcePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Snapshot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UploadSourcePayload_validation(ctx context.Context, field graphql.CollectedField, obj *models.UploadSourcePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSourcePayload_validation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Validation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.ValidationReport) graphql.Marshaler {
+			return ec.marshalNValidationReport2ᚖskillgraphᚋmodelsᚐValidationReport(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSourcePayload_validation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UploadSourcePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ValidationReport(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UploadSourcePayload_isNew(ctx context.Context, field graphql.CollectedField, obj *models.UploadSourcePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSourcePayload_isNew(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IsNew, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSourcePayload_isNew(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UploadSourcePayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _UploadSourcePayload_unchanged(ctx context.Context, field graphql.CollectedField, obj *models.UploadSourcePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSourcePayload_unchanged(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Unchanged, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *bool) graphql.Marshaler {
+			return ec.marshalOBoolean2ᚖbool(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSourcePayload_unchanged(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UploadSourcePayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
 func (ec *executionContext) _User_id(ctx context.Context, field graphql.CollectedField, obj *models.User) (ret graphql.Marshaler) {
@@ -21232,6 +28250,474 @@ func (ec *executionContext) fieldContext_UserEdge_node(_ context.Context, field 
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ValidationIssue_level(ctx context.Context, field graphql.CollectedField, obj *models.ValidationIssue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationIssue_level(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Level, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.IssueLevel) graphql.Marshaler {
+			return ec.marshalNIssueLevel2skillgraphᚋmodelsᚐIssueLevel(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationIssue_level(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ValidationIssue", field, false, false, errors.New("field of type IssueLevel does not have child fields"))
+}
+
+func (ec *executionContext) _ValidationIssue_code(ctx context.Context, field graphql.CollectedField, obj *models.ValidationIssue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationIssue_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationIssue_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ValidationIssue", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ValidationIssue_message(ctx context.Context, field graphql.CollectedField, obj *models.ValidationIssue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationIssue_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationIssue_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ValidationIssue", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ValidationIssue_path(ctx context.Context, field graphql.CollectedField, obj *models.ValidationIssue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationIssue_path(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Path, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationIssue_path(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ValidationIssue", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ValidationIssue_line(ctx context.Context, field graphql.CollectedField, obj *models.ValidationIssue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationIssue_line(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Line, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationIssue_line(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ValidationIssue", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ValidationReport_id(ctx context.Context, field graphql.CollectedField, obj *models.ValidationReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReport_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReport_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ValidationReport", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ValidationReport_snapshotId(ctx context.Context, field graphql.CollectedField, obj *models.ValidationReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReport_snapshotId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SnapshotID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReport_snapshotId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ValidationReport", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ValidationReport_snapshot(ctx context.Context, field graphql.CollectedField, obj *models.ValidationReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReport_snapshot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ValidationReport().Snapshot(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Snapshot) graphql.Marshaler {
+			return ec.marshalNSnapshot2ᚖskillgraphᚋmodelsᚐSnapshot(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReport_snapshot(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ValidationReport",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Snapshot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ValidationReport_status(ctx context.Context, field graphql.CollectedField, obj *models.ValidationReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReport_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.ValidationStatus) graphql.Marshaler {
+			return ec.marshalNValidationStatus2skillgraphᚋmodelsᚐValidationStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReport_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ValidationReport", field, false, false, errors.New("field of type ValidationStatus does not have child fields"))
+}
+
+func (ec *executionContext) _ValidationReport_issues(ctx context.Context, field graphql.CollectedField, obj *models.ValidationReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReport_issues(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Issues, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.ValidationIssue) graphql.Marshaler {
+			return ec.marshalNValidationIssue2ᚕᚖskillgraphᚋmodelsᚐValidationIssueᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReport_issues(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ValidationReport",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ValidationIssue(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ValidationReport_rulesVersion(ctx context.Context, field graphql.CollectedField, obj *models.ValidationReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReport_rulesVersion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RulesVersion, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReport_rulesVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ValidationReport", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ValidationReport_createdAt(ctx context.Context, field graphql.CollectedField, obj *models.ValidationReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReport_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReport_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ValidationReport", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _ValidationReportConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.ValidationReport]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReportConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.ValidationReport]) graphql.Marshaler {
+			return ec.marshalNValidationReportEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReportConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ValidationReportConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ValidationReportEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ValidationReportConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.ValidationReport]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReportConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.ValidationReport) graphql.Marshaler {
+			return ec.marshalNValidationReport2ᚕᚖskillgraphᚋmodelsᚐValidationReportᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReportConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ValidationReportConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ValidationReport(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ValidationReportConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.ValidationReport]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReportConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReportConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ValidationReportConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ValidationReportConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.ValidationReport]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReportConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReportConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ValidationReportConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ValidationReportEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.ValidationReport]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReportEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReportEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ValidationReportEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ValidationReportEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.ValidationReport]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReportEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.ValidationReport) graphql.Marshaler {
+			return ec.marshalNValidationReport2ᚖskillgraphᚋmodelsᚐValidationReport(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReportEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ValidationReportEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ValidationReport(ctx, field)
 		},
 	}
 	return fc, nil
@@ -22591,6 +30077,57 @@ func (ec *executionContext) unmarshalInputApplySuggestionInput(ctx context.Conte
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputBindInstallationInput(ctx context.Context, obj any) (models.BindInstallationInput, error) {
+	var it models.BindInstallationInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"installationId", "accountLogin", "accountType", "suspended"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "installationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("installationId"))
+			data, err := ec.unmarshalNInt642int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.InstallationID = data
+		case "accountLogin":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("accountLogin"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AccountLogin = data
+		case "accountType":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("accountType"))
+			data, err := ec.unmarshalNAccountType2skillgraphᚋmodelsᚐAccountType(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AccountType = data
+		case "suspended":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("suspended"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Suspended = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputCreateAlertInput(ctx context.Context, obj any) (models.CreateAlertInput, error) {
 	var it models.CreateAlertInput
 	if obj == nil {
@@ -22695,6 +30232,78 @@ func (ec *executionContext) unmarshalInputCreateApiKeyInput(ctx context.Context,
 				return it, err
 			}
 			it.ExpiresAt = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputCreateSourceInput(ctx context.Context, obj any) (models.CreateSourceInput, error) {
+	var it models.CreateSourceInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"type", "label", "skillId", "installationId", "repoFullName", "defaultBranch", "skillPath"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "type":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("type"))
+			data, err := ec.unmarshalNSourceType2skillgraphᚋmodelsᚐSourceType(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Type = data
+		case "label":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("label"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Label = data
+		case "skillId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("skillId"))
+			data, err := ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SkillID = graphql.OmittableOf(data)
+		case "installationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("installationId"))
+			data, err := ec.unmarshalOInt642ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.InstallationID = graphql.OmittableOf(data)
+		case "repoFullName":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("repoFullName"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RepoFullName = graphql.OmittableOf(data)
+		case "defaultBranch":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("defaultBranch"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DefaultBranch = graphql.OmittableOf(data)
+		case "skillPath":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("skillPath"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SkillPath = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil
@@ -23231,6 +30840,87 @@ func (ec *executionContext) unmarshalInputSkillFilter(ctx context.Context, obj a
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputSourceFileInput(ctx context.Context, obj any) (models.SourceFileInput, error) {
+	var it models.SourceFileInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"path", "content"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "path":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("path"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Path = data
+		case "content":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("content"))
+			data, err := ec.unmarshalNUpload2githubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚐUpload(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Content = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputSourceFilter(ctx context.Context, obj any) (models.SourceFilter, error) {
+	var it models.SourceFilter
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"type", "skillId", "labelContains"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "type":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("type"))
+			data, err := ec.unmarshalOSourceType2ᚖskillgraphᚋmodelsᚐSourceType(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Type = graphql.OmittableOf(data)
+		case "skillId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("skillId"))
+			data, err := ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SkillID = graphql.OmittableOf(data)
+		case "labelContains":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("labelContains"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.LabelContains = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputSuggestionFilter(ctx context.Context, obj any) (models.SuggestionFilter, error) {
 	var it models.SuggestionFilter
 	if obj == nil {
@@ -23449,6 +31139,43 @@ func (ec *executionContext) unmarshalInputUpdateApiKeyInput(ctx context.Context,
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputUpdateSourceInput(ctx context.Context, obj any) (models.UpdateSourceInput, error) {
+	var it models.UpdateSourceInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"label", "skillId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "label":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("label"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Label = graphql.OmittableOf(data)
+		case "skillId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("skillId"))
+			data, err := ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SkillID = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputUpdateSuiteInput(ctx context.Context, obj any) (models.UpdateSuiteInput, error) {
 	var it models.UpdateSuiteInput
 	if obj == nil {
@@ -23521,9 +31248,90 @@ func (ec *executionContext) unmarshalInputUpdateSuiteInput(ctx context.Context, 
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputUploadSourceInput(ctx context.Context, obj any) (models.UploadSourceInput, error) {
+	var it models.UploadSourceInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"label", "skillId", "sourceId", "file", "files"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "label":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("label"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Label = graphql.OmittableOf(data)
+		case "skillId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("skillId"))
+			data, err := ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SkillID = graphql.OmittableOf(data)
+		case "sourceId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("sourceId"))
+			data, err := ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SourceID = graphql.OmittableOf(data)
+		case "file":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("file"))
+			data, err := ec.unmarshalOUpload2ᚖgithubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚐUpload(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.File = graphql.OmittableOf(data)
+		case "files":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("files"))
+			data, err := ec.unmarshalOSourceFileInput2ᚕᚖskillgraphᚋmodelsᚐSourceFileInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Files = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
+
+func (ec *executionContext) _CloudSource(ctx context.Context, sel ast.SelectionSet, obj models.TypedSource) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case *models.UploadSource:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._UploadSource(ctx, sel, obj)
+	case *models.RepohostSource:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._RepohostSource(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of CloudSource must implement graphql.Marshaler", obj))
+		}
+	}
+}
 
 func (ec *executionContext) _EvalCase(ctx context.Context, sel ast.SelectionSet, obj models.EvalCase) graphql.Marshaler {
 	switch obj := (obj).(type) {
@@ -23572,6 +31380,21 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 	switch obj := (obj).(type) {
 	case nil:
 		return graphql.Null
+	case *models.UploadSource:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._UploadSource(ctx, sel, obj)
+	case *models.RepohostSource:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._RepohostSource(ctx, sel, obj)
+	case *models.ValidationReport:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ValidationReport(ctx, sel, obj)
 	case *models.User:
 		if obj == nil {
 			return graphql.Null
@@ -23587,6 +31410,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._SuggestionReview(ctx, sel, obj)
+	case *models.Snapshot:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Snapshot(ctx, sel, obj)
 	case *models.Skill:
 		if obj == nil {
 			return graphql.Null
@@ -23632,6 +31460,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._EvalResult(ctx, sel, obj)
+	case models.TypedSource:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._CloudSource(ctx, sel, obj)
 	case *models.Alert:
 		if obj == nil {
 			return graphql.Null
@@ -24388,6 +32221,49 @@ func (ec *executionContext) _ArchiveSuitePayload(ctx context.Context, sel ast.Se
 	return out
 }
 
+var bindInstallationPayloadImplementors = []string{"BindInstallationPayload"}
+
+func (ec *executionContext) _BindInstallationPayload(ctx context.Context, sel ast.SelectionSet, obj *models.BindInstallationPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, bindInstallationPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("BindInstallationPayload")
+		case "installation":
+			out.Values[i] = ec._BindInstallationPayload_installation(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "isNew":
+			out.Values[i] = ec._BindInstallationPayload_isNew(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var booleanAssertionCaseImplementors = []string{"BooleanAssertionCase", "EvalCase"}
 
 func (ec *executionContext) _BooleanAssertionCase(ctx context.Context, sel ast.SelectionSet, obj *models.BooleanAssertionCase) graphql.Marshaler {
@@ -24684,6 +32560,135 @@ func (ec *executionContext) _ClearReviewPayload(ctx context.Context, sel ast.Sel
 	return out
 }
 
+var cloudSourceConnectionImplementors = []string{"CloudSourceConnection"}
+
+func (ec *executionContext) _CloudSourceConnection(ctx context.Context, sel ast.SelectionSet, obj *models.CloudSourceConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, cloudSourceConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CloudSourceConnection")
+		case "edges":
+			out.Values[i] = ec._CloudSourceConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._CloudSourceConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._CloudSourceConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._CloudSourceConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var cloudSourceEdgeImplementors = []string{"CloudSourceEdge"}
+
+func (ec *executionContext) _CloudSourceEdge(ctx context.Context, sel ast.SelectionSet, obj *models.CloudSourceEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, cloudSourceEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CloudSourceEdge")
+		case "cursor":
+			out.Values[i] = ec._CloudSourceEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._CloudSourceEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var createAlertPayloadImplementors = []string{"CreateAlertPayload"}
 
 func (ec *executionContext) _CreateAlertPayload(ctx context.Context, sel ast.SelectionSet, obj *models.CreateAlertPayload) graphql.Marshaler {
@@ -24741,6 +32746,44 @@ func (ec *executionContext) _CreateApiKeyPayload(ctx context.Context, sel ast.Se
 			}
 		case "key":
 			out.Values[i] = ec._CreateApiKeyPayload_key(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var createSourcePayloadImplementors = []string{"CreateSourcePayload"}
+
+func (ec *executionContext) _CreateSourcePayload(ctx context.Context, sel ast.SelectionSet, obj *models.CreateSourcePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, createSourcePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CreateSourcePayload")
+		case "source":
+			out.Values[i] = ec._CreateSourcePayload_source(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -24890,6 +32933,44 @@ func (ec *executionContext) _DeleteAlertPayload(ctx context.Context, sel ast.Sel
 			out.Values[i] = graphql.MarshalString("DeleteAlertPayload")
 		case "deletedId":
 			out.Values[i] = ec._DeleteAlertPayload_deletedId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var deleteSourcePayloadImplementors = []string{"DeleteSourcePayload"}
+
+func (ec *executionContext) _DeleteSourcePayload(ctx context.Context, sel ast.SelectionSet, obj *models.DeleteSourcePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deleteSourcePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeleteSourcePayload")
+		case "deletedId":
+			out.Values[i] = ec._DeleteSourcePayload_deletedId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -25525,6 +33606,44 @@ func (ec *executionContext) _EvalRun(ctx context.Context, sel ast.SelectionSet, 
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "snapshot":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalRun_snapshot(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "variant":
 			out.Values[i] = ec._EvalRun_variant(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -25871,6 +33990,44 @@ func (ec *executionContext) _EvalSuggestion(ctx context.Context, sel ast.Selecti
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "cloudSource":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalSuggestion_cloudSource(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "query":
 			out.Values[i] = ec._EvalSuggestion_query(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -26255,6 +34412,44 @@ func (ec *executionContext) _EvalSuite(ctx context.Context, sel ast.SelectionSet
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "source":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalSuite_source(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "sourceKind":
 			out.Values[i] = ec._EvalSuite_sourceKind(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -26986,6 +35181,203 @@ func (ec *executionContext) _ExactMatchCase(ctx context.Context, sel ast.Selecti
 	return out
 }
 
+var fileChangeImplementors = []string{"FileChange"}
+
+func (ec *executionContext) _FileChange(ctx context.Context, sel ast.SelectionSet, obj *models.FileChange) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, fileChangeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("FileChange")
+		case "path":
+			out.Values[i] = ec._FileChange_path(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "status":
+			out.Values[i] = ec._FileChange_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "oldSize":
+			out.Values[i] = ec._FileChange_oldSize(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "newSize":
+			out.Values[i] = ec._FileChange_newSize(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "oldSha256":
+			out.Values[i] = ec._FileChange_oldSha256(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "newSha256":
+			out.Values[i] = ec._FileChange_newSha256(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "unifiedDiff":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._FileChange_unifiedDiff(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var importSuitePayloadImplementors = []string{"ImportSuitePayload"}
+
+func (ec *executionContext) _ImportSuitePayload(ctx context.Context, sel ast.SelectionSet, obj *models.ImportSuitePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, importSuitePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ImportSuitePayload")
+		case "suite":
+			out.Values[i] = ec._ImportSuitePayload_suite(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "files":
+			out.Values[i] = ec._ImportSuitePayload_files(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var importedFileImplementors = []string{"ImportedFile"}
+
+func (ec *executionContext) _ImportedFile(ctx context.Context, sel ast.SelectionSet, obj *models.ImportedFile) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, importedFileImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ImportedFile")
+		case "path":
+			out.Values[i] = ec._ImportedFile_path(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "cases":
+			out.Values[i] = ec._ImportedFile_cases(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "leftOut":
+			out.Values[i] = ec._ImportedFile_leftOut(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._ImportedFile_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var incidentImplementors = []string{"Incident", "Node"}
 
 func (ec *executionContext) _Incident(ctx context.Context, sel ast.SelectionSet, obj *models.Incident) graphql.Marshaler {
@@ -27507,6 +35899,55 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "removeMember":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_removeMember(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "createSource":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createSource(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "updateSource":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateSource(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "deleteSource":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteSource(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "uploadSource":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_uploadSource(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "syncSource":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_syncSource(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "importSuite":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_importSuite(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "bindInstallation":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_bindInstallation(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
@@ -28521,6 +36962,94 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "source":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_source(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "sources":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_sources(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "snapshotDiff":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_snapshotDiff(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "repoInstallations":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_repoInstallations(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "run":
 			field := field
 
@@ -28735,6 +37264,618 @@ func (ec *executionContext) _RemoveMemberPayload(ctx context.Context, sel ast.Se
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var repoInstallationImplementors = []string{"RepoInstallation"}
+
+func (ec *executionContext) _RepoInstallation(ctx context.Context, sel ast.SelectionSet, obj *models.RepoInstallation) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, repoInstallationImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RepoInstallation")
+		case "id":
+			out.Values[i] = ec._RepoInstallation_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "installationId":
+			out.Values[i] = ec._RepoInstallation_installationId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "accountLogin":
+			out.Values[i] = ec._RepoInstallation_accountLogin(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "accountType":
+			out.Values[i] = ec._RepoInstallation_accountType(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "suspended":
+			out.Values[i] = ec._RepoInstallation_suspended(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._RepoInstallation_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updatedAt":
+			out.Values[i] = ec._RepoInstallation_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var repoInstallationConnectionImplementors = []string{"RepoInstallationConnection"}
+
+func (ec *executionContext) _RepoInstallationConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.RepoInstallation]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, repoInstallationConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RepoInstallationConnection")
+		case "edges":
+			out.Values[i] = ec._RepoInstallationConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._RepoInstallationConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._RepoInstallationConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepoInstallationConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var repoInstallationEdgeImplementors = []string{"RepoInstallationEdge"}
+
+func (ec *executionContext) _RepoInstallationEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.RepoInstallation]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, repoInstallationEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RepoInstallationEdge")
+		case "cursor":
+			out.Values[i] = ec._RepoInstallationEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._RepoInstallationEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var repohostSourceImplementors = []string{"RepohostSource", "CloudSource", "Node"}
+
+func (ec *executionContext) _RepohostSource(ctx context.Context, sel ast.SelectionSet, obj *models.RepohostSource) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, repohostSourceImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RepohostSource")
+		case "id":
+			out.Values[i] = ec._RepohostSource_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "label":
+			out.Values[i] = ec._RepohostSource_label(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "sourceType":
+			out.Values[i] = ec._RepohostSource_sourceType(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "skillId":
+			out.Values[i] = ec._RepohostSource_skillId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "skill":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepohostSource_skill(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "currentSnapshot":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepohostSource_currentSnapshot(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "snapshots":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepohostSource_snapshots(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "validationReports":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepohostSource_validationReports(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "suites":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepohostSource_suites(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepohostSource_createdBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdAt":
+			out.Values[i] = ec._RepohostSource_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "suggestions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepohostSource_suggestions(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "reviews":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepohostSource_reviews(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "repoFullName":
+			out.Values[i] = ec._RepohostSource_repoFullName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "defaultBranch":
+			out.Values[i] = ec._RepohostSource_defaultBranch(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "skillPath":
+			out.Values[i] = ec._RepohostSource_skillPath(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "installation":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepohostSource_installation(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -29456,6 +38597,44 @@ func (ec *executionContext) _Skill(ctx context.Context, sel ast.SelectionSet, ob
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "sources":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_sources(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "suggestions":
 			field := field
 
@@ -29831,6 +39010,699 @@ func (ec *executionContext) _SkillRates(ctx context.Context, sel ast.SelectionSe
 	return out
 }
 
+var snapshotImplementors = []string{"Snapshot", "Node"}
+
+func (ec *executionContext) _Snapshot(ctx context.Context, sel ast.SelectionSet, obj *models.Snapshot) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, snapshotImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Snapshot")
+		case "id":
+			out.Values[i] = ec._Snapshot_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "number":
+			out.Values[i] = ec._Snapshot_number(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "source":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Snapshot_source(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "contentHash":
+			out.Values[i] = ec._Snapshot_contentHash(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "fileCount":
+			out.Values[i] = ec._Snapshot_fileCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalBytes":
+			out.Values[i] = ec._Snapshot_totalBytes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "sourceRef":
+			out.Values[i] = ec._Snapshot_sourceRef(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "files":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Snapshot_files(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "file":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Snapshot_file(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "report":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Snapshot_report(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Snapshot_createdBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdAt":
+			out.Values[i] = ec._Snapshot_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "runs":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Snapshot_runs(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var snapshotConnectionImplementors = []string{"SnapshotConnection"}
+
+func (ec *executionContext) _SnapshotConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.Snapshot]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, snapshotConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SnapshotConnection")
+		case "edges":
+			out.Values[i] = ec._SnapshotConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._SnapshotConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._SnapshotConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SnapshotConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var snapshotDiffImplementors = []string{"SnapshotDiff"}
+
+func (ec *executionContext) _SnapshotDiff(ctx context.Context, sel ast.SelectionSet, obj *models.SnapshotDiff) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, snapshotDiffImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SnapshotDiff")
+		case "added":
+			out.Values[i] = ec._SnapshotDiff_added(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "removed":
+			out.Values[i] = ec._SnapshotDiff_removed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "changed":
+			out.Values[i] = ec._SnapshotDiff_changed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "files":
+			out.Values[i] = ec._SnapshotDiff_files(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var snapshotEdgeImplementors = []string{"SnapshotEdge"}
+
+func (ec *executionContext) _SnapshotEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.Snapshot]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, snapshotEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SnapshotEdge")
+		case "cursor":
+			out.Values[i] = ec._SnapshotEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._SnapshotEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var snapshotFileImplementors = []string{"SnapshotFile"}
+
+func (ec *executionContext) _SnapshotFile(ctx context.Context, sel ast.SelectionSet, obj *models.SnapshotFile) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, snapshotFileImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SnapshotFile")
+		case "path":
+			out.Values[i] = ec._SnapshotFile_path(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "size":
+			out.Values[i] = ec._SnapshotFile_size(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "sha256":
+			out.Values[i] = ec._SnapshotFile_sha256(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "text":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SnapshotFile_text(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var snapshotFileConnectionImplementors = []string{"SnapshotFileConnection"}
+
+func (ec *executionContext) _SnapshotFileConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.SnapshotFile]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, snapshotFileConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SnapshotFileConnection")
+		case "edges":
+			out.Values[i] = ec._SnapshotFileConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._SnapshotFileConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._SnapshotFileConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SnapshotFileConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var snapshotFileEdgeImplementors = []string{"SnapshotFileEdge"}
+
+func (ec *executionContext) _SnapshotFileEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.SnapshotFile]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, snapshotFileEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SnapshotFileEdge")
+		case "cursor":
+			out.Values[i] = ec._SnapshotFileEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._SnapshotFileEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var suggestionEvidenceImplementors = []string{"SuggestionEvidence"}
 
 func (ec *executionContext) _SuggestionEvidence(ctx context.Context, sel ast.SelectionSet, obj *models.SuggestionEvidence) graphql.Marshaler {
@@ -30089,6 +39961,44 @@ func (ec *executionContext) _SuggestionReview(ctx context.Context, sel ast.Selec
 				}()
 				res = ec._SuggestionReview_suggestion(ctx, field, obj)
 				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "cloudSource":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SuggestionReview_cloudSource(ctx, field, obj)
+				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -30771,6 +40681,59 @@ func (ec *executionContext) _SuiteRevisionEdge(ctx context.Context, sel ast.Sele
 	return out
 }
 
+var syncSourcePayloadImplementors = []string{"SyncSourcePayload"}
+
+func (ec *executionContext) _SyncSourcePayload(ctx context.Context, sel ast.SelectionSet, obj *models.SyncSourcePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, syncSourcePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SyncSourcePayload")
+		case "source":
+			out.Values[i] = ec._SyncSourcePayload_source(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "snapshot":
+			out.Values[i] = ec._SyncSourcePayload_snapshot(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "validation":
+			out.Values[i] = ec._SyncSourcePayload_validation(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "unchanged":
+			out.Values[i] = ec._SyncSourcePayload_unchanged(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var taskPackageCaseImplementors = []string{"TaskPackageCase", "EvalCase"}
 
 func (ec *executionContext) _TaskPackageCase(ctx context.Context, sel ast.SelectionSet, obj *models.TaskPackageCase) graphql.Marshaler {
@@ -31036,6 +40999,44 @@ func (ec *executionContext) _UpdateApiKeyPayload(ctx context.Context, sel ast.Se
 	return out
 }
 
+var updateSourcePayloadImplementors = []string{"UpdateSourcePayload"}
+
+func (ec *executionContext) _UpdateSourcePayload(ctx context.Context, sel ast.SelectionSet, obj *models.UpdateSourcePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, updateSourcePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UpdateSourcePayload")
+		case "source":
+			out.Values[i] = ec._UpdateSourcePayload_source(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var updateSuitePayloadImplementors = []string{"UpdateSuitePayload"}
 
 func (ec *executionContext) _UpdateSuitePayload(ctx context.Context, sel ast.SelectionSet, obj *models.UpdateSuitePayload) graphql.Marshaler {
@@ -31051,6 +41052,426 @@ func (ec *executionContext) _UpdateSuitePayload(ctx context.Context, sel ast.Sel
 		case "suite":
 			out.Values[i] = ec._UpdateSuitePayload_suite(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var uploadSourceImplementors = []string{"UploadSource", "CloudSource", "Node"}
+
+func (ec *executionContext) _UploadSource(ctx context.Context, sel ast.SelectionSet, obj *models.UploadSource) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, uploadSourceImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UploadSource")
+		case "id":
+			out.Values[i] = ec._UploadSource_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "label":
+			out.Values[i] = ec._UploadSource_label(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "sourceType":
+			out.Values[i] = ec._UploadSource_sourceType(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "skillId":
+			out.Values[i] = ec._UploadSource_skillId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "skill":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._UploadSource_skill(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "currentSnapshot":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._UploadSource_currentSnapshot(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "snapshots":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._UploadSource_snapshots(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "validationReports":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._UploadSource_validationReports(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "suites":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._UploadSource_suites(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._UploadSource_createdBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdAt":
+			out.Values[i] = ec._UploadSource_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "suggestions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._UploadSource_suggestions(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "reviews":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._UploadSource_reviews(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var uploadSourcePayloadImplementors = []string{"UploadSourcePayload"}
+
+func (ec *executionContext) _UploadSourcePayload(ctx context.Context, sel ast.SelectionSet, obj *models.UploadSourcePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, uploadSourcePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UploadSourcePayload")
+		case "source":
+			out.Values[i] = ec._UploadSourcePayload_source(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "snapshot":
+			out.Values[i] = ec._UploadSourcePayload_snapshot(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "validation":
+			out.Values[i] = ec._UploadSourcePayload_validation(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "isNew":
+			out.Values[i] = ec._UploadSourcePayload_isNew(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "unchanged":
+			out.Values[i] = ec._UploadSourcePayload_unchanged(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -31232,6 +41653,294 @@ func (ec *executionContext) _UserEdge(ctx context.Context, sel ast.SelectionSet,
 			}
 		case "node":
 			out.Values[i] = ec._UserEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var validationIssueImplementors = []string{"ValidationIssue"}
+
+func (ec *executionContext) _ValidationIssue(ctx context.Context, sel ast.SelectionSet, obj *models.ValidationIssue) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, validationIssueImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ValidationIssue")
+		case "level":
+			out.Values[i] = ec._ValidationIssue_level(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "code":
+			out.Values[i] = ec._ValidationIssue_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._ValidationIssue_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "path":
+			out.Values[i] = ec._ValidationIssue_path(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "line":
+			out.Values[i] = ec._ValidationIssue_line(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var validationReportImplementors = []string{"ValidationReport", "Node"}
+
+func (ec *executionContext) _ValidationReport(ctx context.Context, sel ast.SelectionSet, obj *models.ValidationReport) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, validationReportImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ValidationReport")
+		case "id":
+			out.Values[i] = ec._ValidationReport_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "snapshotId":
+			out.Values[i] = ec._ValidationReport_snapshotId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "snapshot":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ValidationReport_snapshot(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "status":
+			out.Values[i] = ec._ValidationReport_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "issues":
+			out.Values[i] = ec._ValidationReport_issues(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "rulesVersion":
+			out.Values[i] = ec._ValidationReport_rulesVersion(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "createdAt":
+			out.Values[i] = ec._ValidationReport_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var validationReportConnectionImplementors = []string{"ValidationReportConnection"}
+
+func (ec *executionContext) _ValidationReportConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.ValidationReport]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, validationReportConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ValidationReportConnection")
+		case "edges":
+			out.Values[i] = ec._ValidationReportConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._ValidationReportConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._ValidationReportConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ValidationReportConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var validationReportEdgeImplementors = []string{"ValidationReportEdge"}
+
+func (ec *executionContext) _ValidationReportEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.ValidationReport]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, validationReportEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ValidationReportEdge")
+		case "cursor":
+			out.Values[i] = ec._ValidationReportEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._ValidationReportEdge_node(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -31810,6 +42519,16 @@ func (ec *executionContext) ___Type(ctx context.Context, sel ast.SelectionSet, o
 
 // region    ***************************** type.gotpl *****************************
 
+func (ec *executionContext) unmarshalNAccountType2skillgraphᚋmodelsᚐAccountType(ctx context.Context, v any) (models.AccountType, error) {
+	var res models.AccountType
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAccountType2skillgraphᚋmodelsᚐAccountType(ctx context.Context, sel ast.SelectionSet, v models.AccountType) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
 func (ec *executionContext) unmarshalNAddMemberInput2skillgraphᚋmodelsᚐAddMemberInput(ctx context.Context, v any) (models.AddMemberInput, error) {
 	res, err := ec.unmarshalInputAddMemberInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -31984,6 +42703,11 @@ func (ec *executionContext) marshalNAssertionType2skillgraphᚋmodelsᚐAssertio
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) unmarshalNBindInstallationInput2skillgraphᚋmodelsᚐBindInstallationInput(ctx context.Context, v any) (models.BindInstallationInput, error) {
+	res, err := ec.unmarshalInputBindInstallationInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNBoolean2bool(ctx context.Context, v any) (bool, error) {
 	res, err := graphql.UnmarshalBoolean(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -32046,6 +42770,78 @@ func (ec *executionContext) marshalNCaseKind2skillgraphᚋmodelsᚐCaseKind(ctx 
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) unmarshalNCaseOutcome2skillgraphᚋmodelsᚐCaseOutcome(ctx context.Context, v any) (models.CaseOutcome, error) {
+	var res models.CaseOutcome
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNCaseOutcome2skillgraphᚋmodelsᚐCaseOutcome(ctx context.Context, sel ast.SelectionSet, v models.CaseOutcome) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) marshalNCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx context.Context, sel ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._CloudSource(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNCloudSource2ᚕskillgraphᚋmodelsᚐTypedSourceᚄ(ctx context.Context, sel ast.SelectionSet, v []models.TypedSource) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNCloudSourceConnection2ᚖskillgraphᚋmodelsᚐCloudSourceConnection(ctx context.Context, sel ast.SelectionSet, v *models.CloudSourceConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._CloudSourceConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNCloudSourceEdge2ᚕᚖskillgraphᚋmodelsᚐCloudSourceEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.CloudSourceEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNCloudSourceEdge2ᚖskillgraphᚋmodelsᚐCloudSourceEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNCloudSourceEdge2ᚖskillgraphᚋmodelsᚐCloudSourceEdge(ctx context.Context, sel ast.SelectionSet, v *models.CloudSourceEdge) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._CloudSourceEdge(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNCreateAlertInput2skillgraphᚋmodelsᚐCreateAlertInput(ctx context.Context, v any) (models.CreateAlertInput, error) {
 	res, err := ec.unmarshalInputCreateAlertInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -32053,6 +42849,11 @@ func (ec *executionContext) unmarshalNCreateAlertInput2skillgraphᚋmodelsᚐCre
 
 func (ec *executionContext) unmarshalNCreateApiKeyInput2skillgraphᚋmodelsᚐCreateAPIKeyInput(ctx context.Context, v any) (models.CreateAPIKeyInput, error) {
 	res, err := ec.unmarshalInputCreateApiKeyInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCreateSourceInput2skillgraphᚋmodelsᚐCreateSourceInput(ctx context.Context, v any) (models.CreateSourceInput, error) {
+	res, err := ec.unmarshalInputCreateSourceInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -32494,6 +43295,42 @@ func (ec *executionContext) marshalNExpectation2skillgraphᚋmodelsᚐExpectatio
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) marshalNFileChange2ᚕᚖskillgraphᚋmodelsᚐFileChangeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.FileChange) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNFileChange2ᚖskillgraphᚋmodelsᚐFileChange(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNFileChange2ᚖskillgraphᚋmodelsᚐFileChange(ctx context.Context, sel ast.SelectionSet, v *models.FileChange) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._FileChange(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNFileStatus2skillgraphᚋmodelsᚐFileStatus(ctx context.Context, v any) (models.FileStatus, error) {
+	var res models.FileStatus
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNFileStatus2skillgraphᚋmodelsᚐFileStatus(ctx context.Context, sel ast.SelectionSet, v models.FileStatus) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
 func (ec *executionContext) unmarshalNFloat2float64(ctx context.Context, v any) (float64, error) {
 	res, err := graphql.UnmarshalFloatContext(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -32517,6 +43354,16 @@ func (ec *executionContext) unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx co
 }
 
 func (ec *executionContext) marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx context.Context, sel ast.SelectionSet, v ids.ID) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNID2skillgraphᚋinternalᚋidsᚐSourceID(ctx context.Context, v any) (ids.SourceID, error) {
+	var res ids.SourceID
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNID2skillgraphᚋinternalᚋidsᚐSourceID(ctx context.Context, sel ast.SelectionSet, v ids.SourceID) graphql.Marshaler {
 	return v
 }
 
@@ -32547,6 +43394,32 @@ func (ec *executionContext) marshalNID2ᚕskillgraphᚋinternalᚋidsᚐIDᚄ(ct
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalNImportedFile2ᚕᚖskillgraphᚋmodelsᚐImportedFileᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.ImportedFile) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNImportedFile2ᚖskillgraphᚋmodelsᚐImportedFile(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNImportedFile2ᚖskillgraphᚋmodelsᚐImportedFile(ctx context.Context, sel ast.SelectionSet, v *models.ImportedFile) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ImportedFile(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNIncident2ᚕᚖskillgraphᚋmodelsᚐIncidentᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Incident) graphql.Marshaler {
@@ -32625,6 +43498,32 @@ func (ec *executionContext) marshalNInt2int(ctx context.Context, sel ast.Selecti
 		}
 	}
 	return res
+}
+
+func (ec *executionContext) unmarshalNInt642int64(ctx context.Context, v any) (int64, error) {
+	res, err := models.UnmarshalInt64(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNInt642int64(ctx context.Context, sel ast.SelectionSet, v int64) graphql.Marshaler {
+	_ = sel
+	res := models.MarshalInt64(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNIssueLevel2skillgraphᚋmodelsᚐIssueLevel(ctx context.Context, v any) (models.IssueLevel, error) {
+	var res models.IssueLevel
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNIssueLevel2skillgraphᚋmodelsᚐIssueLevel(ctx context.Context, sel ast.SelectionSet, v models.IssueLevel) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
 }
 
 func (ec *executionContext) unmarshalNJSON2skillgraphᚋmodelsᚐJSON(ctx context.Context, v any) (models.JSON, error) {
@@ -32781,16 +43680,6 @@ func (ec *executionContext) marshalNOrganization2ᚖskillgraphᚋmodelsᚐOrgani
 	return ec._Organization(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNOutcome2skillgraphᚋmodelsᚐOutcome(ctx context.Context, v any) (models.Outcome, error) {
-	var res models.Outcome
-	err := res.UnmarshalGQLContext(ctx, v)
-	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNOutcome2skillgraphᚋmodelsᚐOutcome(ctx context.Context, sel ast.SelectionSet, v models.Outcome) graphql.Marshaler {
-	return graphql.WrapContextMarshaler(ctx, v)
-}
-
 func (ec *executionContext) marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx context.Context, sel ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -32879,6 +43768,68 @@ func (ec *executionContext) unmarshalNPushTelemetryInput2skillgraphᚋmodelsᚐP
 func (ec *executionContext) unmarshalNRecordRunInput2skillgraphᚋmodelsᚐRecordRunInput(ctx context.Context, v any) (models.RecordRunInput, error) {
 	res, err := ec.unmarshalInputRecordRunInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRepoInstallation2ᚕᚖskillgraphᚋmodelsᚐRepoInstallationᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.RepoInstallation) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRepoInstallation2ᚖskillgraphᚋmodelsᚐRepoInstallation(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNRepoInstallation2ᚖskillgraphᚋmodelsᚐRepoInstallation(ctx context.Context, sel ast.SelectionSet, v *models.RepoInstallation) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RepoInstallation(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNRepoInstallationConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.RepoInstallation]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RepoInstallationConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNRepoInstallationEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.RepoInstallation]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRepoInstallationEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNRepoInstallationEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.RepoInstallation]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RepoInstallationEdge(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNReviewStatus2skillgraphᚋmodelsᚐReviewStatus(ctx context.Context, v any) (models.ReviewStatus, error) {
@@ -33086,6 +44037,145 @@ func (ec *executionContext) marshalNSkillStatus2skillgraphᚋmodelsᚐSkillStatu
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) marshalNSnapshot2ᚕᚖskillgraphᚋmodelsᚐSnapshotᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Snapshot) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSnapshot2ᚖskillgraphᚋmodelsᚐSnapshot(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSnapshot2ᚖskillgraphᚋmodelsᚐSnapshot(ctx context.Context, sel ast.SelectionSet, v *models.Snapshot) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._Snapshot(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSnapshotConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.Snapshot]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SnapshotConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSnapshotEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.Snapshot]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSnapshotEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSnapshotEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.Snapshot]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SnapshotEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSnapshotFile2ᚕᚖskillgraphᚋmodelsᚐSnapshotFileᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.SnapshotFile) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSnapshotFile2ᚖskillgraphᚋmodelsᚐSnapshotFile(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSnapshotFile2ᚖskillgraphᚋmodelsᚐSnapshotFile(ctx context.Context, sel ast.SelectionSet, v *models.SnapshotFile) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SnapshotFile(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSnapshotFileConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.SnapshotFile]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SnapshotFileConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSnapshotFileEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.SnapshotFile]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSnapshotFileEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSnapshotFileEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.SnapshotFile]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SnapshotFileEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNSourceFileInput2ᚖskillgraphᚋmodelsᚐSourceFileInput(ctx context.Context, v any) (*models.SourceFileInput, error) {
+	res, err := ec.unmarshalInputSourceFileInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNSourceType2skillgraphᚋmodelsᚐSourceType(ctx context.Context, v any) (models.SourceType, error) {
+	var res models.SourceType
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSourceType2skillgraphᚋmodelsᚐSourceType(ctx context.Context, sel ast.SelectionSet, v models.SourceType) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
 func (ec *executionContext) unmarshalNString2string(ctx context.Context, v any) (string, error) {
 	res, err := graphql.UnmarshalString(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -33217,6 +44307,16 @@ func (ec *executionContext) marshalNSuggestionReview2ᚖskillgraphᚋmodelsᚐSu
 		return graphql.Null
 	}
 	return ec._SuggestionReview(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSuggestionReviewConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.SuggestionReview]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SuggestionReviewConnection(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNSuggestionReviewEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.SuggestionReview]) graphql.Marshaler {
@@ -33403,8 +44503,34 @@ func (ec *executionContext) unmarshalNUpdateApiKeyInput2skillgraphᚋmodelsᚐUp
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNUpdateSourceInput2skillgraphᚋmodelsᚐUpdateSourceInput(ctx context.Context, v any) (models.UpdateSourceInput, error) {
+	res, err := ec.unmarshalInputUpdateSourceInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNUpdateSuiteInput2skillgraphᚋmodelsᚐUpdateSuiteInput(ctx context.Context, v any) (models.UpdateSuiteInput, error) {
 	res, err := ec.unmarshalInputUpdateSuiteInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNUpload2githubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚐUpload(ctx context.Context, v any) (graphql.Upload, error) {
+	res, err := graphql.UnmarshalUpload(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNUpload2githubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚐUpload(ctx context.Context, sel ast.SelectionSet, v graphql.Upload) graphql.Marshaler {
+	_ = sel
+	res := graphql.MarshalUpload(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNUploadSourceInput2skillgraphᚋmodelsᚐUploadSourceInput(ctx context.Context, v any) (models.UploadSourceInput, error) {
+	res, err := ec.unmarshalInputUploadSourceInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -33468,6 +44594,104 @@ func (ec *executionContext) marshalNUserEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx c
 		return graphql.Null
 	}
 	return ec._UserEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNValidationIssue2ᚕᚖskillgraphᚋmodelsᚐValidationIssueᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.ValidationIssue) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNValidationIssue2ᚖskillgraphᚋmodelsᚐValidationIssue(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNValidationIssue2ᚖskillgraphᚋmodelsᚐValidationIssue(ctx context.Context, sel ast.SelectionSet, v *models.ValidationIssue) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ValidationIssue(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNValidationReport2ᚕᚖskillgraphᚋmodelsᚐValidationReportᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.ValidationReport) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNValidationReport2ᚖskillgraphᚋmodelsᚐValidationReport(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNValidationReport2ᚖskillgraphᚋmodelsᚐValidationReport(ctx context.Context, sel ast.SelectionSet, v *models.ValidationReport) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ValidationReport(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNValidationReportConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.ValidationReport]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ValidationReportConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNValidationReportEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.ValidationReport]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNValidationReportEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNValidationReportEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.ValidationReport]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ValidationReportEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNValidationStatus2skillgraphᚋmodelsᚐValidationStatus(ctx context.Context, v any) (models.ValidationStatus, error) {
+	var res models.ValidationStatus
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNValidationStatus2skillgraphᚋmodelsᚐValidationStatus(ctx context.Context, sel ast.SelectionSet, v models.ValidationStatus) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
 }
 
 func (ec *executionContext) unmarshalNVerifierKind2skillgraphᚋmodelsᚐVerifierKind(ctx context.Context, v any) (models.VerifierKind, error) {
@@ -33674,6 +44898,13 @@ func (ec *executionContext) marshalOArchiveSuitePayload2ᚖskillgraphᚋmodels�
 	return ec._ArchiveSuitePayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOBindInstallationPayload2ᚖskillgraphᚋmodelsᚐBindInstallationPayload(ctx context.Context, sel ast.SelectionSet, v *models.BindInstallationPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._BindInstallationPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOBoolean2bool(ctx context.Context, v any) (bool, error) {
 	res, err := graphql.UnmarshalBoolean(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -33704,6 +44935,22 @@ func (ec *executionContext) marshalOBoolean2ᚖbool(ctx context.Context, sel ast
 	return res
 }
 
+func (ec *executionContext) unmarshalOCaseOutcome2ᚖskillgraphᚋmodelsᚐCaseOutcome(ctx context.Context, v any) (*models.CaseOutcome, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.CaseOutcome)
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOCaseOutcome2ᚖskillgraphᚋmodelsᚐCaseOutcome(ctx context.Context, sel ast.SelectionSet, v *models.CaseOutcome) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
 func (ec *executionContext) marshalOChangeMemberRolePayload2ᚖskillgraphᚋmodelsᚐChangeMemberRolePayload(ctx context.Context, sel ast.SelectionSet, v *models.ChangeMemberRolePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -33718,6 +44965,13 @@ func (ec *executionContext) marshalOClearReviewPayload2ᚖskillgraphᚋmodelsᚐ
 	return ec._ClearReviewPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx context.Context, sel ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CloudSource(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOCreateAlertPayload2ᚖskillgraphᚋmodelsᚐCreateAlertPayload(ctx context.Context, sel ast.SelectionSet, v *models.CreateAlertPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -33730,6 +44984,13 @@ func (ec *executionContext) marshalOCreateApiKeyPayload2ᚖskillgraphᚋmodels�
 		return graphql.Null
 	}
 	return ec._CreateApiKeyPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCreateSourcePayload2ᚖskillgraphᚋmodelsᚐCreateSourcePayload(ctx context.Context, sel ast.SelectionSet, v *models.CreateSourcePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CreateSourcePayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOCreateSuitePayload2ᚖskillgraphᚋmodelsᚐCreateSuitePayload(ctx context.Context, sel ast.SelectionSet, v *models.CreateSuitePayload) graphql.Marshaler {
@@ -33760,6 +45021,13 @@ func (ec *executionContext) marshalODeleteAlertPayload2ᚖskillgraphᚋmodelsᚐ
 		return graphql.Null
 	}
 	return ec._DeleteAlertPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeleteSourcePayload2ᚖskillgraphᚋmodelsᚐDeleteSourcePayload(ctx context.Context, sel ast.SelectionSet, v *models.DeleteSourcePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteSourcePayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalODeleteSuitePayload2ᚖskillgraphᚋmodelsᚐDeleteSuitePayload(ctx context.Context, sel ast.SelectionSet, v *models.DeleteSuitePayload) graphql.Marshaler {
@@ -33861,6 +45129,13 @@ func (ec *executionContext) marshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx c
 	return v
 }
 
+func (ec *executionContext) marshalOImportSuitePayload2ᚖskillgraphᚋmodelsᚐImportSuitePayload(ctx context.Context, sel ast.SelectionSet, v *models.ImportSuitePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ImportSuitePayload(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOInt2ᚕintᚄ(ctx context.Context, v any) ([]int, error) {
 	if v == nil {
 		return nil, nil
@@ -33953,22 +45228,6 @@ func (ec *executionContext) marshalONode2skillgraphᚋmodelsᚐNode(ctx context.
 		return graphql.Null
 	}
 	return ec._Node(ctx, sel, v)
-}
-
-func (ec *executionContext) unmarshalOOutcome2ᚖskillgraphᚋmodelsᚐOutcome(ctx context.Context, v any) (*models.Outcome, error) {
-	if v == nil {
-		return nil, nil
-	}
-	var res = new(models.Outcome)
-	err := res.UnmarshalGQLContext(ctx, v)
-	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalOOutcome2ᚖskillgraphᚋmodelsᚐOutcome(ctx context.Context, sel ast.SelectionSet, v *models.Outcome) graphql.Marshaler {
-	if v == nil {
-		return graphql.Null
-	}
-	return graphql.WrapContextMarshaler(ctx, v)
 }
 
 func (ec *executionContext) unmarshalOPermission2ᚕskillgraphᚋmodelsᚐPermissionᚄ(ctx context.Context, v any) ([]models.Permission, error) {
@@ -34207,6 +45466,68 @@ func (ec *executionContext) marshalOSkillStatus2ᚖskillgraphᚋmodelsᚐSkillSt
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) marshalOSnapshot2ᚖskillgraphᚋmodelsᚐSnapshot(ctx context.Context, sel ast.SelectionSet, v *models.Snapshot) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Snapshot(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOSnapshotDiff2ᚖskillgraphᚋmodelsᚐSnapshotDiff(ctx context.Context, sel ast.SelectionSet, v *models.SnapshotDiff) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SnapshotDiff(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOSnapshotFile2ᚖskillgraphᚋmodelsᚐSnapshotFile(ctx context.Context, sel ast.SelectionSet, v *models.SnapshotFile) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SnapshotFile(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOSourceFileInput2ᚕᚖskillgraphᚋmodelsᚐSourceFileInputᚄ(ctx context.Context, v any) ([]*models.SourceFileInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*models.SourceFileInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNSourceFileInput2ᚖskillgraphᚋmodelsᚐSourceFileInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) unmarshalOSourceFilter2ᚖskillgraphᚋmodelsᚐSourceFilter(ctx context.Context, v any) (*models.SourceFilter, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputSourceFilter(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOSourceType2ᚖskillgraphᚋmodelsᚐSourceType(ctx context.Context, v any) (*models.SourceType, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.SourceType)
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOSourceType2ᚖskillgraphᚋmodelsᚐSourceType(ctx context.Context, sel ast.SelectionSet, v *models.SourceType) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
 func (ec *executionContext) unmarshalOString2ᚕstringᚄ(ctx context.Context, v any) ([]string, error) {
 	if v == nil {
 		return nil, nil
@@ -34347,6 +45668,13 @@ func (ec *executionContext) marshalOSuiteSourceKind2ᚖskillgraphᚋmodelsᚐSui
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) marshalOSyncSourcePayload2ᚖskillgraphᚋmodelsᚐSyncSourcePayload(ctx context.Context, sel ast.SelectionSet, v *models.SyncSourcePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SyncSourcePayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOTestAlertPayload2ᚖskillgraphᚋmodelsᚐTestAlertPayload(ctx context.Context, sel ast.SelectionSet, v *models.TestAlertPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -34386,11 +45714,43 @@ func (ec *executionContext) marshalOUpdateApiKeyPayload2ᚖskillgraphᚋmodels�
 	return ec._UpdateApiKeyPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOUpdateSourcePayload2ᚖskillgraphᚋmodelsᚐUpdateSourcePayload(ctx context.Context, sel ast.SelectionSet, v *models.UpdateSourcePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdateSourcePayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOUpdateSuitePayload2ᚖskillgraphᚋmodelsᚐUpdateSuitePayload(ctx context.Context, sel ast.SelectionSet, v *models.UpdateSuitePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._UpdateSuitePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOUpload2ᚖgithubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚐUpload(ctx context.Context, v any) (*graphql.Upload, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := graphql.UnmarshalUpload(v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOUpload2ᚖgithubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚐUpload(ctx context.Context, sel ast.SelectionSet, v *graphql.Upload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := graphql.MarshalUpload(*v)
+	return res
+}
+
+func (ec *executionContext) marshalOUploadSourcePayload2ᚖskillgraphᚋmodelsᚐUploadSourcePayload(ctx context.Context, sel ast.SelectionSet, v *models.UploadSourcePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UploadSourcePayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOUser2ᚖskillgraphᚋmodelsᚐUser(ctx context.Context, sel ast.SelectionSet, v *models.User) graphql.Marshaler {

@@ -44,6 +44,22 @@ var (
 	ViewerUser         = one("Viewer.user", func(v *models.Viewer) *ids.ID { return &v.UserID }, store.Org.UsersByID)
 	OrganizationByID   = one("Query.organization", func(v *models.Viewer) *ids.ID { return &v.OrgID }, store.Org.OrganizationsByID)
 
+	ReportSnapshot     = one("ValidationReport.snapshot", func(r *models.ValidationReport) *ids.ID { return &r.SnapshotID }, store.Org.SnapshotsByID)
+	SkillSources       = page("Skill.sources", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.SourcesOf)
+	SnapshotAuthor     = one("Snapshot.createdBy", func(s *models.Snapshot) *ids.ID { return s.CreatedByID }, store.Org.UsersByID)
+	SnapshotFile       = oneBy("Snapshot.file", func(s *models.Snapshot) *ids.ID { return &s.ID }, store.Org.FileAt)
+	SnapshotFiles      = page("Snapshot.files", func(s *models.Snapshot) *ids.ID { return &s.ID }, store.Org.FilesOf)
+	SnapshotReport     = one("Snapshot.report", func(s *models.Snapshot) *ids.ID { return &s.ID }, store.Org.ReportsOfSnapshots)
+	SnapshotSource     = one("Snapshot.source", func(s *models.Snapshot) *ids.ID { return &s.SourceID }, store.Org.SourcesByID)
+	SourceAuthor       = one("CloudSource.createdBy", func(s *models.CloudSource) *ids.ID { return s.CreatedByID }, store.Org.UsersByID)
+	SourceCurrent      = one("CloudSource.currentSnapshot", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.CurrentSnapshots)
+	SourceInstallation = one("RepohostSource.installation", func(s *models.RepohostSource) *ids.ID { return s.BoundID }, store.Org.InstallationsByID)
+	SourceReports      = page("CloudSource.validationReports", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.ReportsOf)
+	SourceSkill        = one("CloudSource.skill", func(s *models.CloudSource) *ids.ID { return s.SkillID }, store.Org.SkillsByID)
+	SourceSnapshots    = page("CloudSource.snapshots", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.SnapshotsOf)
+	SourceSuites       = page("CloudSource.suites", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.SuitesOf)
+	SuiteSource        = one("EvalSuite.source", func(s *models.EvalSuite) *ids.ID { return s.SourceID }, store.Org.SourcesByID)
+
 	ChangeBase         = one("CaseChange.base", func(c *models.CaseChange) *ids.ID { return &c.BaseID }, store.Org.ResultsByID)
 	ChangeHead         = one("CaseChange.head", func(c *models.CaseChange) *ids.ID { return &c.HeadID }, store.Org.ResultsByID)
 	ComparisonBase     = one("RunComparison.base", func(c *models.RunComparison) *ids.ID { return &c.BaseID }, store.Org.RunsByID)
@@ -64,6 +80,12 @@ var (
 	SuggestionEvidence = page("EvalSuggestion.evidence", func(s *models.EvalSuggestion) *ids.ID { return &s.ID }, store.Org.EvidenceOf)
 	SuggestionReview   = one("EvalSuggestion.review", func(s *models.EvalSuggestion) *ids.ID { return &s.ID }, store.Org.ReviewsOfSuggestions)
 	SuggestionSimilar  = many("EvalSuggestion.similar", func(s *models.EvalSuggestion) *ids.ID { return &s.ID }, store.Org.SimilarTo)
+	ReviewSource       = one("SuggestionReview.cloudSource", func(r *models.SuggestionReview) *ids.ID { return &r.SourceID }, store.Org.SourcesByID)
+	RunSnapshot        = one("EvalRun.snapshot", func(r *models.EvalRun) *ids.ID { return r.SnapshotID }, store.Org.SnapshotsByID)
+	SnapshotRuns       = page("Snapshot.runs", func(s *models.Snapshot) *ids.ID { return &s.ID }, store.Org.RunsOfSnapshots)
+	SourceReviews      = page("CloudSource.reviews", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.ReviewsOf)
+	SourceSuggestions  = list("CloudSource.suggestions", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.SuggestionsOf)
+	SuggestionSource   = one("EvalSuggestion.cloudSource", func(s *models.EvalSuggestion) *ids.ID { return &s.SourceID }, store.Org.SourcesByID)
 	SuiteRuns          = page("EvalSuite.runs", func(s *models.EvalSuite) *ids.ID { return &s.ID }, store.Org.RunsOf)
 )
 
@@ -79,10 +101,24 @@ var kinds = map[ids.Kind]func(store.Org, context.Context, []ids.ID) (map[ids.ID]
 	ids.SuiteRevision: asNodes(store.Org.RevisionsByID),
 	ids.User:          asNodes(store.Org.UsersByID),
 
+	ids.Snapshot:   asNodes(store.Org.SnapshotsByID),
+	ids.Source:     sourceNodes,
+	ids.Validation: asNodes(store.Org.ReportsByID),
+
 	ids.Suggestion: asNodes(store.Org.SuggestionsByID),
 	ids.Review:     asNodes(store.Org.ReviewsByID),
 	ids.Run:        asNodes(store.Org.RunsByID),
 	ids.RunResult:  asNodes(store.Org.ResultsByID),
+}
+
+// sourceNodes shows sources as what they are.
+func sourceNodes(o store.Org, ctx context.Context, keys []ids.ID) (map[ids.ID]models.Node, error) { //nolint:revive // as the batches of the store
+	found, err := o.SourcesByID(ctx, keys)
+	out := make(map[ids.ID]models.Node, len(found))
+	for id, s := range found {
+		out[id] = s.Typed()
+	}
+	return out, err
 }
 
 // nodes finds objects of any kind: one statement for each kind among the ids.

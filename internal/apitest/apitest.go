@@ -7,10 +7,15 @@ import (
 	"encoding/json"
 	"io"
 	"maps"
+	"mime"
+	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/textproto"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,10 +23,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"skillgraph/internal/alerting"
+	"skillgraph/internal/blob"
 	"skillgraph/internal/dbtest"
+	"skillgraph/internal/hosting"
 	"skillgraph/internal/ids"
 	"skillgraph/internal/jobs"
 	"skillgraph/internal/outbound"
+	"skillgraph/internal/repohost"
+	"skillgraph/internal/repohost/gitrepo"
 	"skillgraph/internal/server"
 	"skillgraph/internal/store"
 	"skillgraph/models"
@@ -32,6 +41,9 @@ type Server struct {
 	URL      string
 	Handler  http.Handler // what answers there
 	Store    *store.Store
+	Blobs    *blob.Store
+	Hosting  *hosting.Hosting
+	Repos    string                    // where the repositories of the code host are
 	Alerts   *jobs.Alerts              // no jobs run unless a test runs them
 	Database string                    // its URL
 	Keys     map[string]string         // API keys by who holds them
@@ -66,8 +78,19 @@ func New(t testing.TB) *Server {
 // Noon is when every test begins, so that scenarios can have dates in them.
 var Noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
+// clock never shows the same millisecond twice, so that what is made later is newer.
 func clock(start time.Time) func() time.Time {
-	return func() time.Time { return Noon.Add(time.Since(start)) }
+	var mu sync.Mutex
+	last := Noon
+	return func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		last = last.Add(time.Millisecond)
+		if now := Noon.Add(time.Since(start)); now.After(last) {
+			last = now
+		}
+		return last
+	}
 }
 
 // Open starts a server on a store.
@@ -77,11 +100,14 @@ func Open(t testing.TB, url string, db *store.Store) *Server {
 	sender, err := alerting.New(outbound.New(allow), alerting.MailConfig{}, time.Now)
 	require.NoError(t, err)
 	alerts := &jobs.Alerts{Sender: sender, Now: time.Now, Check: func(url string) error { return outbound.CheckURL(url, allow) }}
-	srv, err := server.New(server.Config{Store: db, Alerts: alerts})
+	blobs := dbtest.Blobs(t, db)
+	repos := t.TempDir()
+	sources := hosting.New(blobs, repohost.NewLocal(repos))
+	srv, err := server.New(server.Config{Store: db, Alerts: alerts, Blobs: blobs, Sources: sources})
 	require.NoError(t, err)
 	web := httptest.NewServer(srv)
 	t.Cleanup(web.Close)
-	s := &Server{URL: web.URL, Handler: srv, Store: db, Alerts: alerts, Database: url, Keys: map[string]string{}, Viewers: map[string]*models.Viewer{}, Orgs: map[string]ids.ID{}}
+	s := &Server{URL: web.URL, Handler: srv, Store: db, Blobs: blobs, Hosting: sources, Repos: repos, Alerts: alerts, Database: url, Keys: map[string]string{}, Viewers: map[string]*models.Viewer{}, Orgs: map[string]ids.ID{}}
 	for _, p := range people {
 		s.Keys[p.name], s.Viewers[p.name] = dbtest.Key(t, db, p.org, p.name+"@example.com", p.plan, p.role, p.can...)
 		s.Orgs[p.org] = s.Viewers[p.name].OrgID
@@ -109,6 +135,14 @@ func (s *Server) DropDatabase(t testing.TB) {
 func (s *Server) Org() store.Org {
 	v := s.Viewers["owner"]
 	return s.Store.Org(v.OrgID, v.UserID)
+}
+
+// Commit makes a tree the head of main in a repository of the code host, and returns the commit.
+func (s *Server) Commit(t testing.TB, repo string, tree gitrepo.Tree) string {
+	t.Helper()
+	hash, err := gitrepo.Commit(filepath.Join(s.Repos, repo+".git"), "main", tree, Noon)
+	require.NoError(t, err)
+	return hash
 }
 
 // Response is an answer that was read to its end.
@@ -163,6 +197,28 @@ func (s *Server) Query(t testing.TB, who, query string, variables map[string]any
 func (s *Server) REST(t testing.TB, who, method, path, body string) Response {
 	t.Helper()
 	return s.Do(t, who, method, path, nil, []byte(strings.TrimSpace(body)))
+}
+
+// Part is a part of a form; one with a file name is a file.
+type Part struct{ Name, File, Content string }
+
+// Form posts a multipart form and returns the answer.
+func (s *Server) Form(t testing.TB, who, path string, parts ...Part) Response {
+	t.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for _, p := range parts {
+		disposition := map[string]string{"name": p.Name}
+		if p.File != "" {
+			disposition["filename"] = p.File
+		}
+		to, err := w.CreatePart(textproto.MIMEHeader{"Content-Disposition": {mime.FormatMediaType("form-data", disposition)}})
+		require.NoError(t, err)
+		_, err = io.WriteString(to, p.Content)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	return s.Do(t, who, http.MethodPost, path, http.Header{"Content-Type": {w.FormDataContentType()}}, b.Bytes())
 }
 
 // JSON decodes the answer.

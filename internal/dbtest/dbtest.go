@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"skillgraph/internal/blob"
 	"skillgraph/internal/ids"
 	"skillgraph/internal/postgres"
 	"skillgraph/internal/store"
@@ -127,6 +129,15 @@ func Open(t testing.TB, url string, o store.Options) *store.Store {
 	s, err := store.Open(t.Context(), url, o)
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
+	return s
+}
+
+// Blobs opens a blob store in a folder of the test's own.
+func Blobs(t testing.TB, ledger blob.Ledger) *blob.Store {
+	t.Helper()
+	s, err := blob.Open(t.Context(), "file://"+filepath.ToSlash(t.TempDir()), ledger)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
 }
 

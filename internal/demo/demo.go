@@ -6,15 +6,19 @@ import (
 	"slices"
 	"time"
 
+	"skillgraph/internal/blob"
+	"skillgraph/internal/hosting"
 	"skillgraph/internal/ids"
+	"skillgraph/internal/repohost"
 	"skillgraph/internal/store"
 	"skillgraph/models"
 )
 
 const orgName = "demo"
 
-// Load makes the demo organizations, unless they are there, and returns a key of the first one's owner.
-func Load(ctx context.Context, s *store.Store, now time.Time) (string, error) {
+// Load makes the demo organizations, unless they are there, and returns a key of the first one's owner. repos is the folder of
+// the local code host.
+func Load(ctx context.Context, s *store.Store, blobs *blob.Store, repos string, now time.Time) (string, error) {
 	orgs, err := s.Organizations(ctx)
 	if err != nil {
 		return "", err
@@ -26,6 +30,9 @@ func Load(ctx context.Context, s *store.Store, now time.Time) (string, error) {
 	}
 	grace, err := ada.AddMember(ctx, "grace@example.com", models.RoleMember)
 	if err != nil {
+		return "", err
+	}
+	if err := sources(ctx, hosting.New(blobs, repohost.NewLocal(repos)), repos, ada, s.Org(ada.ID(), grace.ID), now); err != nil {
 		return "", err
 	}
 	if err := suites(ctx, ada, s.Org(ada.ID(), grace.ID)); err != nil {

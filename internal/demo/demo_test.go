@@ -29,7 +29,8 @@ func TestLoad(t *testing.T) {
 			t.Parallel()
 			s := dbtest.Open(t, dbtest.Database(t), store.Options{MaxConns: 10, Clock: func() time.Time { return now }})
 			begun := time.Now()
-			key, err := demo.Load(t.Context(), s, now)
+			blobs, repos := dbtest.Blobs(t, s), t.TempDir()
+			key, err := demo.Load(t.Context(), s, blobs, repos, now)
 			require.NoError(t, err)
 			t.Logf("loaded in %s", time.Since(begun))
 
@@ -41,8 +42,9 @@ func TestLoad(t *testing.T) {
 			org := s.Org(v.OrgID, v.UserID)
 			requireSkills(t, org, now)
 			requireIncidents(t, s, org)
+			requireSources(t, org)
 
-			again, err := demo.Load(t.Context(), s, now)
+			again, err := demo.Load(t.Context(), s, blobs, repos, now)
 			require.NoError(t, err)
 			_, err = s.Viewer(t.Context(), again)
 			require.NoError(t, err)
@@ -111,4 +113,40 @@ func requireIncidents(t *testing.T, s *store.Store, org store.Org) {
 	}
 	require.Contains(t, broken[models.AlertTypePassRateBelow], "sql-review")
 	require.Contains(t, broken[models.AlertTypeNoData], "incident-notes")
+}
+
+// Two sources: one that was uploaded, at first with mistakes, and one of a repository; both are linked to skills with figures.
+func requireSources(t *testing.T, org store.Org) {
+	t.Helper()
+	page, err := org.Sources(t.Context(), models.SourceFilter{}, everything)
+	require.NoError(t, err)
+	require.Len(t, page.Nodes, 2)
+	repo, upload := page.Nodes[0], page.Nodes[1]
+	if repo.SourceType == models.SourceTypeUpload { // made in the same millisecond
+		repo, upload = upload, repo
+	}
+	require.Equal(t, models.SourceTypeRepohost, repo.SourceType)
+	statuses := func(s *models.CloudSource) (out []models.ValidationStatus) {
+		snapshots, err := org.SnapshotsOf(t.Context(), []ids.ID{s.ID}, everything)
+		require.NoError(t, err)
+		for _, snapshot := range snapshots[s.ID].Nodes {
+			reports, err := org.ReportsOfSnapshots(t.Context(), []ids.ID{snapshot.ID})
+			require.NoError(t, err)
+			out = append(out, reports[snapshot.ID].Status)
+		}
+		return out
+	}
+	passed, failed := models.ValidationStatusPassed, models.ValidationStatusFailed
+	require.Equal(t, []models.ValidationStatus{passed, passed, failed}, statuses(upload))
+	require.Equal(t, []models.ValidationStatus{passed, passed}, statuses(repo))
+	suites, err := org.SuitesOf(t.Context(), []ids.ID{upload.ID}, everything)
+	require.NoError(t, err)
+	require.Len(t, suites[upload.ID].Nodes, 1)
+	require.Equal(t, 3, suites[upload.ID].Nodes[0].CaseCount)
+	for s, name := range map[*models.CloudSource]string{upload: "pdf-forms", repo: "sql-review"} {
+		found, err := org.SkillsByID(t.Context(), []ids.ID{*s.SkillID})
+		require.NoError(t, err)
+		require.Equal(t, name, found[*s.SkillID].Name)
+		require.Positive(t, found[*s.SkillID].UniqueSessions)
+	}
 }

@@ -1,5 +1,5 @@
 // Package jobs does the work that leaves the process or that nobody waits for: it evaluates alerts, tells people, makes
-// suggestions, and deletes what is too old. Jobs are at least once, so every worker may be run twice for the same thing.
+// suggestions, and deletes what is too old or nobody needs. Jobs are at least once, so every worker may be run twice for the same thing.
 package jobs
 
 import (
@@ -12,6 +12,9 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
+	"skillgraph/internal/blob"
+	"skillgraph/internal/hosting"
+	"skillgraph/internal/skillmd"
 	"skillgraph/internal/store"
 )
 
@@ -20,6 +23,8 @@ type Config struct {
 	Store         *store.Store
 	Alerts        *Alerts
 	AlertInterval time.Duration // between two evaluations of an alert
+	Blobs         *blob.Store
+	Hosting       *hosting.Hosting
 }
 
 // Jobs is a running queue.
@@ -38,6 +43,8 @@ func Start(ctx context.Context, cfg Config) (*Jobs, error) {
 	river.AddWorker(w, &evaluateWorker{store: cfg.Store, interval: cfg.AlertInterval})
 	river.AddWorker(w, &deliverWorker{store: cfg.Store, alerts: cfg.Alerts, busy: map[string]int{}})
 	river.AddWorker(w, &pruneWorker{store: cfg.Store})
+	river.AddWorker(w, &collectWorker{store: cfg.Store, blobs: cfg.Blobs})
+	river.AddWorker(w, &revalidateWorker{store: cfg.Store, hosting: cfg.Hosting})
 	river.AddWorker(w, &suggestWorker{store: cfg.Store})
 	river.AddWorker(w, &sweepWorker{store: cfg.Store})
 	client, err := river.NewClient(riverpgxv5.New(cfg.Store.Pool()), &river.Config{
@@ -47,6 +54,8 @@ func Start(ctx context.Context, cfg Config) (*Jobs, error) {
 		PeriodicJobs: []*river.PeriodicJob{
 			every(min(cfg.AlertInterval, 30*time.Second), evaluateJob{}),
 			every(time.Hour, pruneJob{}),
+			every(time.Hour, collectJob{}),
+			every(10*time.Minute, revalidateJob{Rules: skillmd.Version}),
 			every(sweepEvery, sweepJob{}),
 		},
 	})

@@ -12,18 +12,27 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"skillgraph/internal/blob"
+	"skillgraph/internal/hosting"
 	"skillgraph/internal/jobs"
 	"skillgraph/internal/store"
 )
 
 // asServer holds a database's URL: the test binary is a server of its queue, and nothing else.
-const asServer = "TEST_AS_SERVER"
+const (
+	asServer = "TEST_AS_SERVER"
+	blobsAt  = "TEST_BLOBS"
+)
 
 func serveUntilKilled(url string) {
 	ctx := context.Background()
 	s, err := store.Open(ctx, url, store.Options{MaxConns: 20})
+	var blobs *blob.Store
 	if err == nil {
-		_, err = jobs.Start(ctx, jobs.Config{Store: s, Alerts: newAlerts(), AlertInterval: time.Second})
+		blobs, err = blob.Open(ctx, os.Getenv(blobsAt), s)
+	}
+	if err == nil {
+		_, err = jobs.Start(ctx, jobs.Config{Store: s, Alerts: newAlerts(), AlertInterval: time.Second, Blobs: blobs, Hosting: hosting.New(blobs, nil)})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -56,7 +65,7 @@ func TestKill(t *testing.T) {
 	defer cancel()
 	serve := func() *exec.Cmd {
 		c := exec.CommandContext(ctx, os.Args[0])
-		c.Env = append(os.Environ(), asServer+"="+w.url)
+		c.Env = append(os.Environ(), asServer+"="+w.url, blobsAt+"=file://"+t.TempDir())
 		c.Stderr = os.Stderr
 		require.NoError(t, c.Start())
 		return c

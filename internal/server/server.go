@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"skillgraph/graph"
+	"skillgraph/internal/blob"
 	"skillgraph/internal/errs"
 	"skillgraph/internal/jobs"
 	"skillgraph/internal/otlp"
@@ -28,8 +29,10 @@ import (
 
 // Config is what a server needs to know.
 type Config struct {
-	Store  *store.Store
-	Alerts resolvers.Alerts
+	Store   *store.Store
+	Alerts  resolvers.Alerts
+	Blobs   *blob.Store
+	Sources resolvers.Sources
 	// CORSOrigins may read answers in a browser; "*" is everybody.
 	CORSOrigins []string
 	// MetricsElsewhere keeps /metrics off this handler.
@@ -58,7 +61,7 @@ func New(cfg Config) (*Server, error) {
 	cfg.Store.Collect(reg)
 	jobs.Collect(cfg.Store, reg)
 	executor := graph.New(graph.Config{
-		Store: cfg.Store, Resolvers: resolvers.Root{Alerts: cfg.Alerts}, Metrics: graph.NewMetrics(reg),
+		Store: cfg.Store, Resolvers: resolvers.Root{Alerts: cfg.Alerts, Blobs: cfg.Blobs, Sources: cfg.Sources}, Metrics: graph.NewMetrics(reg),
 		Stored: rest.Stored(routes), Transport: rest.Transport{},
 	})
 	s := &Server{Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{})}

@@ -84,6 +84,10 @@ var reviewing = map[string]func(t *testing.T, o store.Org, f foreign){
 		pages, err := o.RunsOf(t.Context(), []ids.ID{f.suite}, everything)
 		requireEmptyPage(t, pages[f.suite], err)
 	},
+	"RunsOfSnapshots": func(t *testing.T, o store.Org, f foreign) {
+		pages, err := o.RunsOfSnapshots(t.Context(), []ids.ID{f.snapshot}, everything)
+		requireEmptyPage(t, pages[f.snapshot], err)
+	},
 	"ResultsOf": func(t *testing.T, o store.Org, f foreign) {
 		pages, err := o.ResultsOf(t.Context(), []ids.ID{f.run}, models.ResultList{Window: everything})
 		requireEmptyPage(t, pages[f.run], err)

@@ -155,7 +155,7 @@ func (o Org) passedBefore(ctx context.Context, r *models.EvalRun) (map[string]bo
 	results, err := o.resultsOf(ctx, last[r.ID].ID)
 	out := map[string]bool{}
 	for _, x := range results {
-		out[x.CaseKey] = x.Outcome == models.OutcomePassed
+		out[x.CaseKey] = x.Outcome == models.CaseOutcomePassed
 	}
 	return out, err
 }
@@ -224,6 +224,11 @@ func (o Org) Runs(ctx context.Context, f models.RunFilter, w models.Window) (*mo
 // RunsOf lists the runs of suites, newest first.
 func (o Org) RunsOf(ctx context.Context, suites []ids.ID, w models.Window) (map[ids.ID]*models.EvalRunConnection, error) {
 	return pages(ctx, o, listing[models.EvalRun]{from: "eval_runs t", parent: "t.suite_id", order: newest(runID)}, suites, w)
+}
+
+// RunsOfSnapshots lists the runs of snapshots, newest first.
+func (o Org) RunsOfSnapshots(ctx context.Context, snapshots []ids.ID, w models.Window) (map[ids.ID]*models.EvalRunConnection, error) {
+	return pages(ctx, o, listing[models.EvalRun]{from: "eval_runs t", parent: "t.snapshot_id", order: newest(runID)}, snapshots, w)
 }
 
 // RevisionsOfRuns is the batch for the revisions that were run.

@@ -19,6 +19,7 @@ import (
 type foreign struct {
 	org, user, key, suite, revision, event, source ids.ID
 	skill, push, alert, incident, notification     ids.ID // see watched
+	snapshot, report, installation                 ids.ID // see hosted
 	suggestion, review, run, result                ids.ID // see reviewed
 }
 
@@ -172,6 +173,9 @@ func TestTenancy(t *testing.T) {
 			if watching[m.Name] != nil {
 				w.watched(t, w.other, &f)
 			}
+			if hosting[m.Name] != nil {
+				w.hosted(t, w.other, &f)
+			}
 			if reviewing[m.Name] != nil {
 				w.reviewed(t, w.other, &f)
 			}
@@ -198,6 +202,11 @@ func (w world) dump(t *testing.T, org store.Org) (all string) {
 		(SELECT json_agg(t ORDER BY t.id) FROM incidents t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t.id) FROM notifications t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t.number) FROM notification_attempts t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM cloud_sources t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM snapshots t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.path) FROM snapshot_files t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM validation_reports t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM repo_installations t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t.session_id) FROM suggestion_queue t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t.id) FROM eval_suggestions t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t.id) FROM suggestion_evidence t WHERE org_id = $1),
