@@ -110,6 +110,16 @@ func TestEnums(t *testing.T) {
 		"IssueLevel":       enumOf(models.AllIssueLevel, models.ParseIssueLevel, func(e *models.IssueLevel, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 		"SourceType":       enumOf(models.AllSourceType, models.ParseSourceType, func(e *models.SourceType, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 		"ValidationStatus": enumOf(models.AllValidationStatus, models.ParseValidationStatus, func(e *models.ValidationStatus, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"AcceptTarget":     enumOf(models.AllAcceptTarget, models.ParseAcceptTarget, func(e *models.AcceptTarget, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"EvidenceSource":   enumOf(models.AllEvidenceSource, models.ParseEvidenceSource, func(e *models.EvidenceSource, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"Judge":            enumOf(models.AllJudge, models.ParseJudge, func(e *models.Judge, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"CaseOutcome":      enumOf(models.AllCaseOutcome, models.ParseCaseOutcome, func(e *models.CaseOutcome, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"Provenance":       enumOf(models.AllProvenance, models.ParseProvenance, func(e *models.Provenance, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"ReviewStatus":     enumOf(models.AllReviewStatus, models.ParseReviewStatus, func(e *models.ReviewStatus, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"RunStatus":        enumOf(models.AllRunStatus, models.ParseRunStatus, func(e *models.RunStatus, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"RunVariant":       enumOf(models.AllRunVariant, models.ParseRunVariant, func(e *models.RunVariant, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"SuggestionOrder":  enumOf(models.AllSuggestionOrder, models.ParseSuggestionOrder, func(e *models.SuggestionOrder, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"SuggestionStatus": enumOf(models.AllSuggestionStatus, models.ParseSuggestionStatus, func(e *models.SuggestionStatus, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 	}
 	for name, def := range schema.Types {
 		if def.Kind == ast.Enum && !def.BuiltIn {

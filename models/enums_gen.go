@@ -1235,6 +1235,352 @@ func (e *VersionOrder) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireVersionOrder)
 }
 
+// EvidenceSource: Where the evidence for a suggestion was found.
+type EvidenceSource string
+
+// All values of EvidenceSource, in the order of the schema.
+const (
+	EvidenceSourceLinkedTelemetry EvidenceSource = "LINKED_TELEMETRY" // In the telemetry of the skill that the source is linked to.
+	EvidenceSourceHostedRun       EvidenceSource = "HOSTED_RUN"       // In recorded eval runs.
+)
+
+// AllEvidenceSource lists them.
+var AllEvidenceSource = []EvidenceSource{EvidenceSourceLinkedTelemetry, EvidenceSourceHostedRun}
+
+var wireEvidenceSource = map[EvidenceSource]string{
+	EvidenceSourceLinkedTelemetry: "linked_telemetry",
+	EvidenceSourceHostedRun:       "hosted_run",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e EvidenceSource) Wire() string { return wireEvidenceSource[e] }
+
+// ParseEvidenceSource reads the REST spelling.
+func ParseEvidenceSource(s string) (EvidenceSource, bool) { return parseWire(s, wireEvidenceSource) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e EvidenceSource) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireEvidenceSource)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *EvidenceSource) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireEvidenceSource)
+}
+
+// Provenance: Why a query is suggested as a case.
+type Provenance string
+
+// All values of Provenance, in the order of the schema.
+const (
+	ProvenanceFailedEvaluation Provenance = "FAILED_EVALUATION" // A session with it was graded, with a rate below 0.5.
+	ProvenanceMissedQuery      Provenance = "MISSED_QUERY"      // The skill was seen and did not fire, or an improvement signal says that it should have.
+	ProvenanceRunRegression    Provenance = "RUN_REGRESSION"    // A case with it passed in the run before, and failed.
+	ProvenanceRunFailure       Provenance = "RUN_FAILURE"       // A case with it failed in a run.
+)
+
+// AllProvenance lists them.
+var AllProvenance = []Provenance{ProvenanceFailedEvaluation, ProvenanceMissedQuery, ProvenanceRunRegression, ProvenanceRunFailure}
+
+var wireProvenance = map[Provenance]string{
+	ProvenanceFailedEvaluation: "failed_evaluation",
+	ProvenanceMissedQuery:      "missed_query",
+	ProvenanceRunRegression:    "run_regression",
+	ProvenanceRunFailure:       "run_failure",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e Provenance) Wire() string { return wireProvenance[e] }
+
+// ParseProvenance reads the REST spelling.
+func ParseProvenance(s string) (Provenance, bool) { return parseWire(s, wireProvenance) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e Provenance) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireProvenance)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *Provenance) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireProvenance)
+}
+
+// ReviewStatus: What somebody decided about a suggestion.
+type ReviewStatus string
+
+// All values of ReviewStatus, in the order of the schema.
+const (
+	ReviewStatusAccepted ReviewStatus = "ACCEPTED" // It is a good case.
+	ReviewStatusRejected ReviewStatus = "REJECTED" // It is not.
+)
+
+// AllReviewStatus lists them.
+var AllReviewStatus = []ReviewStatus{ReviewStatusAccepted, ReviewStatusRejected}
+
+var wireReviewStatus = map[ReviewStatus]string{
+	ReviewStatusAccepted: "accepted",
+	ReviewStatusRejected: "rejected",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e ReviewStatus) Wire() string { return wireReviewStatus[e] }
+
+// ParseReviewStatus reads the REST spelling.
+func ParseReviewStatus(s string) (ReviewStatus, bool) { return parseWire(s, wireReviewStatus) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e ReviewStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireReviewStatus)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *ReviewStatus) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireReviewStatus)
+}
+
+// SuggestionStatus: What has become of a suggestion.
+type SuggestionStatus string
+
+// All values of SuggestionStatus, in the order of the schema.
+const (
+	SuggestionStatusPending  SuggestionStatus = "PENDING"  // Nobody has decided yet.
+	SuggestionStatusAccepted SuggestionStatus = "ACCEPTED" // Somebody accepted it.
+	SuggestionStatusRejected SuggestionStatus = "REJECTED" // Somebody rejected it.
+)
+
+// AllSuggestionStatus lists them.
+var AllSuggestionStatus = []SuggestionStatus{SuggestionStatusPending, SuggestionStatusAccepted, SuggestionStatusRejected}
+
+var wireSuggestionStatus = map[SuggestionStatus]string{
+	SuggestionStatusPending:  "pending",
+	SuggestionStatusAccepted: "accepted",
+	SuggestionStatusRejected: "rejected",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e SuggestionStatus) Wire() string { return wireSuggestionStatus[e] }
+
+// ParseSuggestionStatus reads the REST spelling.
+func ParseSuggestionStatus(s string) (SuggestionStatus, bool) {
+	return parseWire(s, wireSuggestionStatus)
+}
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e SuggestionStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireSuggestionStatus)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *SuggestionStatus) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireSuggestionStatus)
+}
+
+// AcceptTarget: What an accepted suggestion is for.
+type AcceptTarget string
+
+// All values of AcceptTarget, in the order of the schema.
+const (
+	AcceptTargetDraft      AcceptTarget = "DRAFT"       // It is kept in mind; no suite is changed.
+	AcceptTargetSavedSuite AcceptTarget = "SAVED_SUITE" // It is a case of a suite.
+)
+
+// AllAcceptTarget lists them.
+var AllAcceptTarget = []AcceptTarget{AcceptTargetDraft, AcceptTargetSavedSuite}
+
+var wireAcceptTarget = map[AcceptTarget]string{
+	AcceptTargetDraft:      "draft",
+	AcceptTargetSavedSuite: "saved_suite",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e AcceptTarget) Wire() string { return wireAcceptTarget[e] }
+
+// ParseAcceptTarget reads the REST spelling.
+func ParseAcceptTarget(s string) (AcceptTarget, bool) { return parseWire(s, wireAcceptTarget) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e AcceptTarget) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireAcceptTarget)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *AcceptTarget) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireAcceptTarget)
+}
+
+// SuggestionOrder: The order of a list of suggestions.
+type SuggestionOrder string
+
+// All values of SuggestionOrder, in the order of the schema.
+const (
+	SuggestionOrderObservedCount SuggestionOrder = "OBSERVED_COUNT" // Most observed first, then last observed first.
+	SuggestionOrderLastObserved  SuggestionOrder = "LAST_OBSERVED"  // Last observed first.
+	SuggestionOrderConfidence    SuggestionOrder = "CONFIDENCE"     // Most confident first.
+)
+
+// AllSuggestionOrder lists them.
+var AllSuggestionOrder = []SuggestionOrder{SuggestionOrderObservedCount, SuggestionOrderLastObserved, SuggestionOrderConfidence}
+
+var wireSuggestionOrder = map[SuggestionOrder]string{
+	SuggestionOrderObservedCount: "observed_count",
+	SuggestionOrderLastObserved:  "last_observed",
+	SuggestionOrderConfidence:    "confidence",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e SuggestionOrder) Wire() string { return wireSuggestionOrder[e] }
+
+// ParseSuggestionOrder reads the REST spelling.
+func ParseSuggestionOrder(s string) (SuggestionOrder, bool) { return parseWire(s, wireSuggestionOrder) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e SuggestionOrder) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireSuggestionOrder)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *SuggestionOrder) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireSuggestionOrder)
+}
+
+// RunVariant: What a run was made with.
+type RunVariant string
+
+// All values of RunVariant, in the order of the schema.
+const (
+	RunVariantSkill   RunVariant = "SKILL"    // With the skill.
+	RunVariantNoSkill RunVariant = "NO_SKILL" // Without it, as a baseline; only of suites that support one.
+)
+
+// AllRunVariant lists them.
+var AllRunVariant = []RunVariant{RunVariantSkill, RunVariantNoSkill}
+
+var wireRunVariant = map[RunVariant]string{
+	RunVariantSkill:   "skill",
+	RunVariantNoSkill: "no_skill",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e RunVariant) Wire() string { return wireRunVariant[e] }
+
+// ParseRunVariant reads the REST spelling.
+func ParseRunVariant(s string) (RunVariant, bool) { return parseWire(s, wireRunVariant) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e RunVariant) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireRunVariant)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *RunVariant) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireRunVariant)
+}
+
+// RunStatus: What a run says.
+type RunStatus string
+
+// All values of RunStatus, in the order of the schema.
+const (
+	RunStatusPassed  RunStatus = "PASSED"  // No case failed.
+	RunStatusFailed  RunStatus = "FAILED"  // A case failed, or could not be run.
+	RunStatusInvalid RunStatus = "INVALID" // The run says nothing about the skill: its harness seems to be broken.
+)
+
+// AllRunStatus lists them.
+var AllRunStatus = []RunStatus{RunStatusPassed, RunStatusFailed, RunStatusInvalid}
+
+var wireRunStatus = map[RunStatus]string{
+	RunStatusPassed:  "passed",
+	RunStatusFailed:  "failed",
+	RunStatusInvalid: "invalid",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e RunStatus) Wire() string { return wireRunStatus[e] }
+
+// ParseRunStatus reads the REST spelling.
+func ParseRunStatus(s string) (RunStatus, bool) { return parseWire(s, wireRunStatus) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e RunStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireRunStatus)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *RunStatus) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireRunStatus)
+}
+
+// CaseOutcome: What became of a case in a run.
+type CaseOutcome string
+
+// All values of CaseOutcome, in the order of the schema.
+const (
+	CaseOutcomePassed  CaseOutcome = "PASSED"  // It passed.
+	CaseOutcomeFailed  CaseOutcome = "FAILED"  // It failed.
+	CaseOutcomeError   CaseOutcome = "ERROR"   // It could not be run.
+	CaseOutcomeSkipped CaseOutcome = "SKIPPED" // It was left out.
+)
+
+// AllCaseOutcome lists them.
+var AllCaseOutcome = []CaseOutcome{CaseOutcomePassed, CaseOutcomeFailed, CaseOutcomeError, CaseOutcomeSkipped}
+
+var wireCaseOutcome = map[CaseOutcome]string{
+	CaseOutcomePassed:  "passed",
+	CaseOutcomeFailed:  "failed",
+	CaseOutcomeError:   "error",
+	CaseOutcomeSkipped: "skipped",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e CaseOutcome) Wire() string { return wireCaseOutcome[e] }
+
+// ParseCaseOutcome reads the REST spelling.
+func ParseCaseOutcome(s string) (CaseOutcome, bool) { return parseWire(s, wireCaseOutcome) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e CaseOutcome) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireCaseOutcome)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *CaseOutcome) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireCaseOutcome)
+}
+
+// Judge: Who decided whether a case passed.
+type Judge string
+
+// All values of Judge, in the order of the schema.
+const (
+	JudgeRunner Judge = "RUNNER" // Whoever ran it.
+	JudgeServer Judge = "SERVER" // This server, from the output.
+)
+
+// AllJudge lists them.
+var AllJudge = []Judge{JudgeRunner, JudgeServer}
+
+var wireJudge = map[Judge]string{
+	JudgeRunner: "runner",
+	JudgeServer: "server",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e Judge) Wire() string { return wireJudge[e] }
+
+// ParseJudge reads the REST spelling.
+func ParseJudge(s string) (Judge, bool) { return parseWire(s, wireJudge) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e Judge) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireJudge)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *Judge) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireJudge)
+}
+
 // WriteBackMode: What is written back to the code host, for connections that want it.
 type WriteBackMode string
 

@@ -29,6 +29,38 @@ type ApplyProposalPayload struct {
 	Proposal *Proposal `json:"proposal"`
 }
 
+// A suggestion that becomes a case of a suite.
+type ApplySuggestionInput struct {
+	// The suite: of the same source, judged by LLM_JUDGE, in use, and with fewer than 500 cases.
+	SuiteID ids.ID `json:"suiteId"`
+	// What is asked, 1 to 8,000 characters.
+	Query string `json:"query"`
+	// Whether the skill should fire on it.
+	ShouldTrigger bool `json:"shouldTrigger"`
+	// Where the evidence was found.
+	Source EvidenceSource `json:"source"`
+	// Why it was suggested.
+	Provenance Provenance `json:"provenance"`
+	// Why, in words; at most 2,000 characters.
+	Rationale graphql.Omittable[*string] `json:"rationale,omitempty"`
+	// How often it was observed, at least 0.
+	ObservedCount graphql.Omittable[*float64] `json:"observedCount,omitempty"`
+	// How sure it is, 0 to 1.
+	Confidence graphql.Omittable[*float64] `json:"confidence,omitempty"`
+	// When it was last observed.
+	LastObservedAt graphql.Omittable[*time.Time] `json:"lastObservedAt,omitempty"`
+	// How the skill is invoked, at most 100 characters; the case takes it over where the skill should fire.
+	InvocationType graphql.Omittable[*string] `json:"invocationType,omitempty"`
+}
+
+// What becomes of applySuggestion.
+type ApplySuggestionPayload struct {
+	// The suite as it is now.
+	Suite *EvalSuite `json:"suite"`
+	// The review of the suggestion.
+	Review *SuggestionReview `json:"review"`
+}
+
 // What becomes of approveProposal.
 type ApproveProposalPayload struct {
 	// The proposal as it is now.
@@ -79,6 +111,12 @@ type ChangeMemberRolePayload struct {
 type ChangeRepohostSettingsPayload struct {
 	// The settings as they are now.
 	Settings *RepohostSettings `json:"settings"`
+}
+
+// What becomes of clearReview.
+type ClearReviewPayload struct {
+	// The id of the review that is gone.
+	DeletedID ids.ID `json:"deletedId"`
 }
 
 // A new connection.
@@ -453,6 +491,37 @@ type Rate struct {
 	High float64 `json:"high"`
 }
 
+// A run to record. The same run again, by its key, answers what was recorded; another run under the same key is refused.
+type RecordRunInput struct {
+	// The suite; one that can be run.
+	SuiteID ids.ID `json:"suiteId"`
+	// The number of the suite's revision; the present one when omitted.
+	Revision graphql.Omittable[*int] `json:"revision,omitempty"`
+	// The registry version of the skill that was run.
+	VersionID graphql.Omittable[*ids.ID] `json:"versionId,omitempty"`
+	// The snapshot of the source of the skill that was run, in place of a version.
+	SnapshotID graphql.Omittable[*ids.ID] `json:"snapshotId,omitempty"`
+	// What it was made with.
+	Variant RunVariant `json:"variant"`
+	// The runner's own name of the run, unique in the organization, 1 to 200 characters.
+	RunKey string `json:"runKey"`
+	// When it began.
+	StartedAt graphql.Omittable[*time.Time] `json:"startedAt,omitempty"`
+	// When it ended, not before it began.
+	FinishedAt graphql.Omittable[*time.Time] `json:"finishedAt,omitempty"`
+	// A list of at most one result for each case: an object with `case_id`, `outcome` (`passed`, `failed`, `error` or `skipped`) and optionally `score` (0 to 1),
+	// `output` (at most 256 KiB), `error` and `duration_ms`. Unknown fields are ignored.
+	Results JSON `json:"results"`
+}
+
+// What becomes of recordRun.
+type RecordRunPayload struct {
+	// The run.
+	Run *EvalRun `json:"run"`
+	// Whether it was new.
+	IsNew bool `json:"isNew"`
+}
+
 // What becomes of rejectProposal.
 type RejectProposalPayload struct {
 	// The proposal as it is now.
@@ -493,6 +562,42 @@ type Repository struct {
 	ConnectedElsewhere bool `json:"connectedElsewhere"`
 }
 
+// A decision about a suggestion. The same decision again answers the same review; another one is refused until the first is cleared.
+type ReviewSuggestionInput struct {
+	// The suggestion's id; one that the server never made is kept as it is.
+	SuggestionID ids.ID `json:"suggestionId"`
+	// What is asked, 1 to 8,000 characters.
+	Query string `json:"query"`
+	// Whether the skill should fire on it.
+	ShouldTrigger bool `json:"shouldTrigger"`
+	// What is decided.
+	ReviewStatus ReviewStatus `json:"reviewStatus"`
+	// Where the evidence was found.
+	Source EvidenceSource `json:"source"`
+	// Why it was suggested.
+	Provenance Provenance `json:"provenance"`
+	// What an accepted suggestion is for; DRAFT when omitted. A draft that is accepted for a suite goes there; one that is in a suite stays there. Without meaning for a rejection.
+	AcceptTarget graphql.Omittable[*AcceptTarget] `json:"acceptTarget,omitempty"`
+	// The suite that gets the case, with target SAVED_SUITE, where it is required; without meaning otherwise.
+	AppliedSuiteID graphql.Omittable[*ids.ID] `json:"appliedSuiteId,omitempty"`
+	// Why, in words; at most 2,000 characters.
+	Rationale graphql.Omittable[*string] `json:"rationale,omitempty"`
+	// How often it was observed, at least 0.
+	ObservedCount graphql.Omittable[*float64] `json:"observedCount,omitempty"`
+	// How sure it is, 0 to 1.
+	Confidence graphql.Omittable[*float64] `json:"confidence,omitempty"`
+	// When it was last observed.
+	LastObservedAt graphql.Omittable[*time.Time] `json:"lastObservedAt,omitempty"`
+	// How the skill is invoked, at most 100 characters; the case takes it over where the skill should fire.
+	InvocationType graphql.Omittable[*string] `json:"invocationType,omitempty"`
+}
+
+// What becomes of reviewSuggestion.
+type ReviewSuggestionPayload struct {
+	// The review.
+	Review *SuggestionReview `json:"review"`
+}
+
 // What becomes of revokeApiKey.
 type RevokeAPIKeyPayload struct {
 	// The key's record as it is now. Every server refuses the key within 5 seconds.
@@ -523,6 +628,20 @@ type RollbackEntryPayload struct {
 	Version *RegistryVersion `json:"version"`
 	// Why, as given.
 	Reason *string `json:"reason,omitempty"`
+}
+
+// Which runs to list. Everything given must hold.
+type RunFilter struct {
+	// Only runs of this suite.
+	SuiteID graphql.Omittable[*ids.ID] `json:"suiteId,omitempty"`
+	// Only runs of this registry version.
+	VersionID graphql.Omittable[*ids.ID] `json:"versionId,omitempty"`
+	// Only runs of this snapshot.
+	SnapshotID graphql.Omittable[*ids.ID] `json:"snapshotId,omitempty"`
+	// Only runs that were made so.
+	Variant graphql.Omittable[*RunVariant] `json:"variant,omitempty"`
+	// Only runs that say this.
+	Status graphql.Omittable[*RunStatus] `json:"status,omitempty"`
 }
 
 // Which skills to list. Everything given must hold.
@@ -591,6 +710,22 @@ type SubmitSignalsPayload struct {
 	Accepted int `json:"accepted"`
 	// Signals that had come before, or stand in the list more than once.
 	Duplicates int `json:"duplicates"`
+}
+
+// Which suggestions to list. Everything given must hold.
+type SuggestionFilter struct {
+	// Only those in this state.
+	Status graphql.Omittable[*SuggestionStatus] `json:"status,omitempty"`
+	// Only those with evidence from there, mostly.
+	Source graphql.Omittable[*EvidenceSource] `json:"source,omitempty"`
+	// Only those suggested for this reason, mostly.
+	Provenance graphql.Omittable[*Provenance] `json:"provenance,omitempty"`
+	// Only those on which the skill should, or should not, fire.
+	ShouldTrigger graphql.Omittable[*bool] `json:"shouldTrigger,omitempty"`
+	// Only those that were observed at least so often.
+	MinObserved graphql.Omittable[*int] `json:"minObserved,omitempty"`
+	// Only those whose query contains this text, whatever the case of its letters A to Z; 1 to 200 characters.
+	QueryContains graphql.Omittable[*string] `json:"queryContains,omitempty"`
 }
 
 // Which suites to list. Everything given must hold.

@@ -20,6 +20,10 @@ func (*UploadSource) IsNode()     {}
 func (*RepohostSource) IsNode()   {}
 func (*Snapshot) IsNode()         {}
 func (*ValidationReport) IsNode() {}
+func (*EvalSuggestion) IsNode()   {}
+func (*SuggestionReview) IsNode() {}
+func (*EvalRun) IsNode()          {}
+func (*EvalResult) IsNode()       {}
 func (*RegistryEntry) IsNode()    {}
 func (*RegistryVersion) IsNode()  {}
 func (*Release) IsNode()          {}

@@ -221,6 +221,17 @@ type (
 	SnapshotFileEdge           = Edge[SnapshotFile]
 	ValidationReportConnection = Connection[ValidationReport]
 	ValidationReportEdge       = Edge[ValidationReport]
+
+	EvalResultConnection         = Connection[EvalResult]
+	EvalResultEdge               = Edge[EvalResult]
+	EvalRunConnection            = Connection[EvalRun]
+	EvalRunEdge                  = Edge[EvalRun]
+	EvalSuggestionConnection     = Connection[EvalSuggestion]
+	EvalSuggestionEdge           = Edge[EvalSuggestion]
+	SuggestionEvidenceConnection = Connection[SuggestionEvidence]
+	SuggestionEvidenceEdge       = Edge[SuggestionEvidence]
+	SuggestionReviewConnection   = Connection[SuggestionReview]
+	SuggestionReviewEdge         = Edge[SuggestionReview]
 )
 
 // The pages of contributions.

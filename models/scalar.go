@@ -116,13 +116,10 @@ func (j JSON) MarshalGQL(w io.Writer) {
 func (j *JSON) UnmarshalGQL(v any) error {
 	raw, ok := v.(json.RawMessage)
 	if !ok {
-		var b bytes.Buffer
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(v); err != nil {
+		var err error
+		if raw, err = plainJSON(v); err != nil {
 			return errs.New(errs.Invalid, "must be a JSON value")
 		}
-		raw = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	}
 	if !utf8.Valid(raw) {
 		return errs.New(errs.Invalid, "must be UTF-8")
@@ -132,6 +129,15 @@ func (j *JSON) UnmarshalGQL(v any) error {
 	}
 	*j = JSON(raw)
 	return nil
+}
+
+// plainJSON encodes a value without the escapes that only web pages need.
+func plainJSON(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // MarshalJSON and UnmarshalJSON make JSON nest in encoding/json like json.RawMessage.

@@ -51,6 +51,15 @@ type (
 	snapshot         struct{}
 	snapshotFile     struct{ Root }
 	validationReport struct{}
+
+	caseChange         struct{}
+	evalResult         struct{}
+	evalRun            struct{}
+	evalSuggestion     struct{}
+	runComparison      struct{}
+	similarSuggestion  struct{}
+	suggestionEvidence struct{}
+	suggestionReview   struct{}
 )
 
 // The wiring that gqlgen asks for.
@@ -88,9 +97,17 @@ type (
 	proposal          struct{}
 )
 
-func (Root) CommunityBundle() generated.CommunityBundleResolver     { return communityBundle{} }
-func (Root) CommunityOverview() generated.CommunityOverviewResolver { return communityOverview{} }
-func (Root) Proposal() generated.ProposalResolver                   { return proposal{} }
+func (Root) CommunityBundle() generated.CommunityBundleResolver       { return communityBundle{} }
+func (Root) CommunityOverview() generated.CommunityOverviewResolver   { return communityOverview{} }
+func (Root) Proposal() generated.ProposalResolver                     { return proposal{} }
+func (Root) CaseChange() generated.CaseChangeResolver                 { return caseChange{} }
+func (Root) EvalResult() generated.EvalResultResolver                 { return evalResult{} }
+func (Root) EvalRun() generated.EvalRunResolver                       { return evalRun{} }
+func (Root) EvalSuggestion() generated.EvalSuggestionResolver         { return evalSuggestion{} }
+func (Root) RunComparison() generated.RunComparisonResolver           { return runComparison{} }
+func (Root) SimilarSuggestion() generated.SimilarSuggestionResolver   { return similarSuggestion{} }
+func (Root) SuggestionEvidence() generated.SuggestionEvidenceResolver { return suggestionEvidence{} }
+func (Root) SuggestionReview() generated.SuggestionReviewResolver     { return suggestionReview{} }
 
 // org is the organization that the caller sees.
 func org(ctx context.Context) store.Org { return loader.Org(ctx) }

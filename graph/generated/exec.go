@@ -32,9 +32,13 @@ type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 type ResolverRoot interface {
 	Alert() AlertResolver
 	ApiKey() ApiKeyResolver
+	CaseChange() CaseChangeResolver
 	CommunityBundle() CommunityBundleResolver
 	CommunityOverview() CommunityOverviewResolver
 	DryRunDay() DryRunDayResolver
+	EvalResult() EvalResultResolver
+	EvalRun() EvalRunResolver
+	EvalSuggestion() EvalSuggestionResolver
 	EvalSuite() EvalSuiteResolver
 	Event() EventResolver
 	Incident() IncidentResolver
@@ -50,10 +54,14 @@ type ResolverRoot interface {
 	Release() ReleaseResolver
 	RepoLink() RepoLinkResolver
 	RepohostSource() RepohostSourceResolver
+	RunComparison() RunComparisonResolver
+	SimilarSuggestion() SimilarSuggestionResolver
 	Skill() SkillResolver
 	SkillConfusion() SkillConfusionResolver
 	Snapshot() SnapshotResolver
 	SnapshotFile() SnapshotFileResolver
+	SuggestionEvidence() SuggestionEvidenceResolver
+	SuggestionReview() SuggestionReviewResolver
 	SuiteRevision() SuiteRevisionResolver
 	SyncEntry() SyncEntryResolver
 	UploadSource() UploadSourceResolver
@@ -129,6 +137,11 @@ type ComplexityRoot struct {
 		Proposal func(childComplexity int) int
 	}
 
+	ApplySuggestionPayload struct {
+		Review func(childComplexity int) int
+		Suite  func(childComplexity int) int
+	}
+
 	ApproveProposalPayload struct {
 		Proposal func(childComplexity int) int
 	}
@@ -156,12 +169,22 @@ type ComplexityRoot struct {
 		Value func(childComplexity int) int
 	}
 
+	CaseChange struct {
+		Base    func(childComplexity int) int
+		CaseKey func(childComplexity int) int
+		Head    func(childComplexity int) int
+	}
+
 	ChangeMemberRolePayload struct {
 		User func(childComplexity int) int
 	}
 
 	ChangeRepohostSettingsPayload struct {
 		Settings func(childComplexity int) int
+	}
+
+	ClearReviewPayload struct {
+		DeletedID func(childComplexity int) int
 	}
 
 	CloudSourceConnection struct {
@@ -310,6 +333,106 @@ type ComplexityRoot struct {
 		User   func(childComplexity int) int
 	}
 
+	EvalResult struct {
+		Case            func(childComplexity int) int
+		CaseKey         func(childComplexity int) int
+		Disagrees       func(childComplexity int) int
+		DurationMs      func(childComplexity int) int
+		Error           func(childComplexity int) int
+		ID              func(childComplexity int) int
+		JudgedBy        func(childComplexity int) int
+		Judgement       func(childComplexity int) int
+		Outcome         func(childComplexity int) int
+		OutputBytes     func(childComplexity int) int
+		OutputExcerpt   func(childComplexity int) int
+		ReportedOutcome func(childComplexity int) int
+		Run             func(childComplexity int) int
+		Score           func(childComplexity int) int
+	}
+
+	EvalResultConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	EvalResultEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	EvalRun struct {
+		CaseCount     func(childComplexity int) int
+		CreatedAt     func(childComplexity int) int
+		CreatedBy     func(childComplexity int) int
+		Errored       func(childComplexity int) int
+		Failed        func(childComplexity int) int
+		FinishedAt    func(childComplexity int) int
+		ID            func(childComplexity int) int
+		InvalidReason func(childComplexity int) int
+		PassRate      func(childComplexity int) int
+		Passed        func(childComplexity int) int
+		Previous      func(childComplexity int) int
+		Results       func(childComplexity int, first *int, after *string, page *int, perPage *int, outcome *models.CaseOutcome, disagrees *bool) int
+		Revision      func(childComplexity int) int
+		RunKey        func(childComplexity int) int
+		Skipped       func(childComplexity int) int
+		Snapshot      func(childComplexity int) int
+		SnapshotID    func(childComplexity int) int
+		StartedAt     func(childComplexity int) int
+		Status        func(childComplexity int) int
+		Suite         func(childComplexity int) int
+		SuiteID       func(childComplexity int) int
+		SuiteRevision func(childComplexity int) int
+		Variant       func(childComplexity int) int
+		VersionID     func(childComplexity int) int
+	}
+
+	EvalRunConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	EvalRunEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	EvalSuggestion struct {
+		CloudSource    func(childComplexity int) int
+		Confidence     func(childComplexity int) int
+		CreatedAt      func(childComplexity int) int
+		Evidence       func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		HandledCount   func(childComplexity int) int
+		ID             func(childComplexity int) int
+		InvocationType func(childComplexity int) int
+		LastObservedAt func(childComplexity int) int
+		ObservedCount  func(childComplexity int) int
+		Provenance     func(childComplexity int) int
+		Query          func(childComplexity int) int
+		Rationale      func(childComplexity int) int
+		Review         func(childComplexity int) int
+		ShouldTrigger  func(childComplexity int) int
+		Similar        func(childComplexity int, first *int) int
+		Source         func(childComplexity int) int
+		Status         func(childComplexity int) int
+	}
+
+	EvalSuggestionConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	EvalSuggestionEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	EvalSuite struct {
 		ArchivedAt         func(childComplexity int) int
 		CaseCount          func(childComplexity int) int
@@ -324,6 +447,7 @@ type ComplexityRoot struct {
 		Revision           func(childComplexity int) int
 		Revisions          func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		Runnable           func(childComplexity int) int
+		Runs               func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		Source             func(childComplexity int) int
 		SourceID           func(childComplexity int) int
 		SourceKind         func(childComplexity int) int
@@ -490,11 +614,13 @@ type ComplexityRoot struct {
 	Mutation struct {
 		AddMember              func(childComplexity int, input models.AddMemberInput) int
 		ApplyProposal          func(childComplexity int, id ids.ID, versionID ids.ID) int
+		ApplySuggestion        func(childComplexity int, sourceID ids.ID, suggestionID ids.ID, input models.ApplySuggestionInput) int
 		ApproveProposal        func(childComplexity int, id ids.ID) int
 		ArchiveSuite           func(childComplexity int, id ids.ID) int
 		BindInstallation       func(childComplexity int, input models.BindInstallationInput) int
 		ChangeMemberRole       func(childComplexity int, userID ids.ID, role models.Role) int
 		ChangeRepohostSettings func(childComplexity int, writeBackMode models.WriteBackMode) int
+		ClearReview            func(childComplexity int, sourceID ids.ID, suggestionID ids.ID) int
 		ConnectRepository      func(childComplexity int, input models.ConnectRepositoryInput) int
 		CreateAPIKey           func(childComplexity int, input models.CreateAPIKeyInput) int
 		CreateAlert            func(childComplexity int, input models.CreateAlertInput) int
@@ -512,9 +638,11 @@ type ComplexityRoot struct {
 		InstallEntry           func(childComplexity int, id ids.ID, input models.InstallEntryInput) int
 		PushTelemetry          func(childComplexity int, input models.PushTelemetryInput) int
 		PushVersion            func(childComplexity int, id ids.ID, metadata models.PushVersionMetadata, archive graphql.Upload) int
+		RecordRun              func(childComplexity int, input models.RecordRunInput) int
 		RejectProposal         func(childComplexity int, id ids.ID) int
 		RemoveMember           func(childComplexity int, userID ids.ID) int
 		RestoreSuite           func(childComplexity int, id ids.ID) int
+		ReviewSuggestion       func(childComplexity int, sourceID ids.ID, input models.ReviewSuggestionInput) int
 		RevokeAPIKey           func(childComplexity int, id ids.ID) int
 		RevokeVersion          func(childComplexity int, id ids.ID, reason *string) int
 		RollbackEntry          func(childComplexity int, id ids.ID, input models.RollbackEntryInput) int
@@ -678,6 +806,7 @@ type ComplexityRoot struct {
 		Alerts            func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		BundleSchema      func(childComplexity int) int
 		CommunityOverview func(childComplexity int) int
+		CompareRuns       func(childComplexity int, baseID ids.ID, headID ids.ID) int
 		DownloadURL       func(childComplexity int, id ids.ID, version string) int
 		Entries           func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.EntryFilter, orderBy *models.EntryOrder) int
 		Entry             func(childComplexity int, id ids.ID) int
@@ -695,6 +824,8 @@ type ComplexityRoot struct {
 		RepoLinks         func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		RepohostSettings  func(childComplexity int) int
 		Repositories      func(childComplexity int, installationID int64) int
+		Run               func(childComplexity int, id ids.ID) int
+		Runs              func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) int
 		SignalAggregates  func(childComplexity int, skillName *string) int
 		SignalOverview    func(childComplexity int) int
 		SignalSkill       func(childComplexity int, name string) int
@@ -714,6 +845,11 @@ type ComplexityRoot struct {
 		High  func(childComplexity int) int
 		Low   func(childComplexity int) int
 		Value func(childComplexity int) int
+	}
+
+	RecordRunPayload struct {
+		IsNew func(childComplexity int) int
+		Run   func(childComplexity int) int
 	}
 
 	RegistryEntry struct {
@@ -920,12 +1056,14 @@ type ComplexityRoot struct {
 		Installation      func(childComplexity int) int
 		Label             func(childComplexity int) int
 		RepoFullName      func(childComplexity int) int
+		Reviews           func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		ShownID           func(childComplexity int) int
 		Skill             func(childComplexity int) int
 		SkillID           func(childComplexity int) int
 		SkillPath         func(childComplexity int) int
 		Snapshots         func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		SourceType        func(childComplexity int) int
+		Suggestions       func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SuggestionFilter, orderBy *models.SuggestionOrder) int
 		Suites            func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		ValidationReports func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 	}
@@ -942,6 +1080,10 @@ type ComplexityRoot struct {
 		Visibility         func(childComplexity int) int
 	}
 
+	ReviewSuggestionPayload struct {
+		Review func(childComplexity int) int
+	}
+
 	RevokeApiKeyPayload struct {
 		APIKey func(childComplexity int) int
 	}
@@ -955,6 +1097,18 @@ type ComplexityRoot struct {
 		Entry   func(childComplexity int) int
 		Reason  func(childComplexity int) int
 		Version func(childComplexity int) int
+	}
+
+	RunComparison struct {
+		Base        func(childComplexity int) int
+		Broken      func(childComplexity int) int
+		Caveat      func(childComplexity int) int
+		FailedTwice func(childComplexity int) int
+		Fixed       func(childComplexity int) int
+		Head        func(childComplexity int) int
+		NotCompared func(childComplexity int) int
+		PValue      func(childComplexity int) int
+		PassedTwice func(childComplexity int) int
 	}
 
 	SignalAggregate struct {
@@ -1026,6 +1180,11 @@ type ComplexityRoot struct {
 		Week           func(childComplexity int) int
 	}
 
+	SimilarSuggestion struct {
+		Similarity func(childComplexity int) int
+		Suggestion func(childComplexity int) int
+	}
+
 	Skill struct {
 		Alerts             func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		AvgConfidence      func(childComplexity int) int
@@ -1049,6 +1208,7 @@ type ComplexityRoot struct {
 		Signals            func(childComplexity int) int
 		Sources            func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		Status             func(childComplexity int) int
+		Suggestions        func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SuggestionFilter, orderBy *models.SuggestionOrder) int
 		TriggerRate        func(childComplexity int) int
 		UniqueSessions     func(childComplexity int) int
 	}
@@ -1095,6 +1255,7 @@ type ComplexityRoot struct {
 		ID          func(childComplexity int) int
 		Number      func(childComplexity int) int
 		Report      func(childComplexity int) int
+		Runs        func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		Source      func(childComplexity int) int
 		SourceRef   func(childComplexity int) int
 		TotalBytes  func(childComplexity int) int
@@ -1148,6 +1309,62 @@ type ComplexityRoot struct {
 		Accepted   func(childComplexity int) int
 		Duplicates func(childComplexity int) int
 		Status     func(childComplexity int) int
+	}
+
+	SuggestionEvidence struct {
+		ObservedAt func(childComplexity int) int
+		PromptKey  func(childComplexity int) int
+		Provenance func(childComplexity int) int
+		Run        func(childComplexity int) int
+		SessionKey func(childComplexity int) int
+		SignalKey  func(childComplexity int) int
+	}
+
+	SuggestionEvidenceConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	SuggestionEvidenceEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	SuggestionReview struct {
+		AcceptTarget     func(childComplexity int) int
+		AppliedSuite     func(childComplexity int) int
+		AppliedSuiteID   func(childComplexity int) int
+		AppliedToSuiteAt func(childComplexity int) int
+		CloudSource      func(childComplexity int) int
+		Confidence       func(childComplexity int) int
+		ID               func(childComplexity int) int
+		InvocationType   func(childComplexity int) int
+		LastObservedAt   func(childComplexity int) int
+		ObservedCount    func(childComplexity int) int
+		Provenance       func(childComplexity int) int
+		Query            func(childComplexity int) int
+		Rationale        func(childComplexity int) int
+		ReviewStatus     func(childComplexity int) int
+		ReviewedAt       func(childComplexity int) int
+		ReviewedBy       func(childComplexity int) int
+		ShouldTrigger    func(childComplexity int) int
+		Source           func(childComplexity int) int
+		Suggestion       func(childComplexity int) int
+		SuggestionID     func(childComplexity int) int
+	}
+
+	SuggestionReviewConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	SuggestionReviewEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	SuiteRevision struct {
@@ -1263,11 +1480,13 @@ type ComplexityRoot struct {
 		CreatedBy         func(childComplexity int) int
 		CurrentSnapshot   func(childComplexity int) int
 		Label             func(childComplexity int) int
+		Reviews           func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		ShownID           func(childComplexity int) int
 		Skill             func(childComplexity int) int
 		SkillID           func(childComplexity int) int
 		Snapshots         func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		SourceType        func(childComplexity int) int
+		Suggestions       func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SuggestionFilter, orderBy *models.SuggestionOrder) int
 		Suites            func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		ValidationReports func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 	}
@@ -1362,6 +1581,10 @@ type AlertResolver interface {
 type ApiKeyResolver interface {
 	User(ctx context.Context, obj *models.APIKey) (*models.User, error)
 }
+type CaseChangeResolver interface {
+	Base(ctx context.Context, obj *models.CaseChange) (*models.EvalResult, error)
+	Head(ctx context.Context, obj *models.CaseChange) (*models.EvalResult, error)
+}
 type CommunityBundleResolver interface {
 	Bundle(ctx context.Context, obj *models.CommunityBundle) (models.JSON, error)
 }
@@ -1372,6 +1595,31 @@ type CommunityOverviewResolver interface {
 type DryRunDayResolver interface {
 	Skill(ctx context.Context, obj *models.DryRunDay) (*models.Skill, error)
 }
+type EvalResultResolver interface {
+	Run(ctx context.Context, obj *models.EvalResult) (*models.EvalRun, error)
+
+	Case(ctx context.Context, obj *models.EvalResult) (models.EvalCase, error)
+}
+type EvalRunResolver interface {
+	Suite(ctx context.Context, obj *models.EvalRun) (*models.EvalSuite, error)
+
+	SuiteRevision(ctx context.Context, obj *models.EvalRun) (*models.SuiteRevision, error)
+
+	Snapshot(ctx context.Context, obj *models.EvalRun) (*models.Snapshot, error)
+
+	Results(ctx context.Context, obj *models.EvalRun, first *int, after *string, page *int, perPage *int, outcome *models.CaseOutcome, disagrees *bool) (*models.Connection[models.EvalResult], error)
+	Previous(ctx context.Context, obj *models.EvalRun) (*models.EvalRun, error)
+
+	CreatedBy(ctx context.Context, obj *models.EvalRun) (*models.User, error)
+}
+type EvalSuggestionResolver interface {
+	CloudSource(ctx context.Context, obj *models.EvalSuggestion) (models.TypedSource, error)
+
+	Status(ctx context.Context, obj *models.EvalSuggestion) (models.SuggestionStatus, error)
+	Review(ctx context.Context, obj *models.EvalSuggestion) (*models.SuggestionReview, error)
+	Similar(ctx context.Context, obj *models.EvalSuggestion, first *int) ([]*models.SimilarSuggestion, error)
+	Evidence(ctx context.Context, obj *models.EvalSuggestion, first *int, after *string, page *int, perPage *int) (*models.Connection[models.SuggestionEvidence], error)
+}
 type EvalSuiteResolver interface {
 	Source(ctx context.Context, obj *models.EvalSuite) (models.TypedSource, error)
 
@@ -1380,6 +1628,8 @@ type EvalSuiteResolver interface {
 
 	Revisions(ctx context.Context, obj *models.EvalSuite, first *int, after *string, page *int, perPage *int) (*models.Connection[models.SuiteRevision], error)
 	CreatedBy(ctx context.Context, obj *models.EvalSuite) (*models.User, error)
+
+	Runs(ctx context.Context, obj *models.EvalSuite, first *int, after *string, page *int, perPage *int) (*models.Connection[models.EvalRun], error)
 }
 type EventResolver interface {
 	Object(ctx context.Context, obj *models.Event) (models.Node, error)
@@ -1426,6 +1676,10 @@ type MutationResolver interface {
 	SyncSource(ctx context.Context, id ids.ID) (*models.SyncSourcePayload, error)
 	ImportSuite(ctx context.Context, sourceID ids.ID, name *string) (*models.ImportSuitePayload, error)
 	BindInstallation(ctx context.Context, input models.BindInstallationInput) (*models.BindInstallationPayload, error)
+	ReviewSuggestion(ctx context.Context, sourceID ids.ID, input models.ReviewSuggestionInput) (*models.ReviewSuggestionPayload, error)
+	ClearReview(ctx context.Context, sourceID ids.ID, suggestionID ids.ID) (*models.ClearReviewPayload, error)
+	ApplySuggestion(ctx context.Context, sourceID ids.ID, suggestionID ids.ID, input models.ApplySuggestionInput) (*models.ApplySuggestionPayload, error)
+	RecordRun(ctx context.Context, input models.RecordRunInput) (*models.RecordRunPayload, error)
 	CreateEntry(ctx context.Context, metadata models.CreateEntryMetadata, visibility *models.Visibility, sourceRepo *string, archive graphql.Upload) (*models.CreateEntryPayload, error)
 	PushVersion(ctx context.Context, id ids.ID, metadata models.PushVersionMetadata, archive graphql.Upload) (*models.PushVersionPayload, error)
 	UpdateEntry(ctx context.Context, id ids.ID, input models.UpdateEntryInput) (*models.UpdateEntryPayload, error)
@@ -1485,6 +1739,9 @@ type QueryResolver interface {
 	Sources(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.SourceFilter) (*models.CloudSourceConnection, error)
 	SnapshotDiff(ctx context.Context, from ids.ID, to ids.ID) (*models.SnapshotDiff, error)
 	RepoInstallations(ctx context.Context, first *int, after *string, page *int, perPage *int) (*models.Connection[models.RepoInstallation], error)
+	Run(ctx context.Context, id ids.ID) (*models.EvalRun, error)
+	Runs(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) (*models.Connection[models.EvalRun], error)
+	CompareRuns(ctx context.Context, baseID ids.ID, headID ids.ID) (*models.RunComparison, error)
 	Entry(ctx context.Context, id ids.ID) (*models.RegistryEntry, error)
 	Entries(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.EntryFilter, orderBy *models.EntryOrder) (*models.Connection[models.RegistryEntry], error)
 	PublicEntries(ctx context.Context, first *int, after *string, page *int, perPage *int, query *string) (*models.Connection[models.RegistryEntry], error)
@@ -1555,7 +1812,17 @@ type RepohostSourceResolver interface {
 	Suites(ctx context.Context, obj *models.RepohostSource, first *int, after *string, page *int, perPage *int) (*models.Connection[models.EvalSuite], error)
 	CreatedBy(ctx context.Context, obj *models.RepohostSource) (*models.User, error)
 
+	Suggestions(ctx context.Context, obj *models.RepohostSource, first *int, after *string, page *int, perPage *int, filter *models.SuggestionFilter, orderBy *models.SuggestionOrder) (*models.Connection[models.EvalSuggestion], error)
+	Reviews(ctx context.Context, obj *models.RepohostSource, first *int, after *string, page *int, perPage *int) (*models.Connection[models.SuggestionReview], error)
+
 	Installation(ctx context.Context, obj *models.RepohostSource) (*models.RepoInstallation, error)
+}
+type RunComparisonResolver interface {
+	Base(ctx context.Context, obj *models.RunComparison) (*models.EvalRun, error)
+	Head(ctx context.Context, obj *models.RunComparison) (*models.EvalRun, error)
+}
+type SimilarSuggestionResolver interface {
+	Suggestion(ctx context.Context, obj *models.SimilarSuggestion) (*models.EvalSuggestion, error)
 }
 type SkillResolver interface {
 	TriggerRate(ctx context.Context, obj *models.Skill) (*float64, error)
@@ -1574,6 +1841,7 @@ type SkillResolver interface {
 	Signals(ctx context.Context, obj *models.Skill) (*models.SignalDetail, error)
 	Proposals(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Proposal], error)
 	Sources(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int) (*models.CloudSourceConnection, error)
+	Suggestions(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int, filter *models.SuggestionFilter, orderBy *models.SuggestionOrder) (*models.Connection[models.EvalSuggestion], error)
 }
 type SkillConfusionResolver interface {
 	Skill(ctx context.Context, obj *models.SkillConfusion) (*models.Skill, error)
@@ -1585,9 +1853,22 @@ type SnapshotResolver interface {
 	File(ctx context.Context, obj *models.Snapshot, path string) (*models.SnapshotFile, error)
 	Report(ctx context.Context, obj *models.Snapshot) (*models.ValidationReport, error)
 	CreatedBy(ctx context.Context, obj *models.Snapshot) (*models.User, error)
+
+	Runs(ctx context.Context, obj *models.Snapshot, first *int, after *string, page *int, perPage *int) (*models.Connection[models.EvalRun], error)
 }
 type SnapshotFileResolver interface {
 	Text(ctx context.Context, obj *models.SnapshotFile) (*string, error)
+}
+type SuggestionEvidenceResolver interface {
+	Run(ctx context.Context, obj *models.SuggestionEvidence) (*models.EvalRun, error)
+}
+type SuggestionReviewResolver interface {
+	Suggestion(ctx context.Context, obj *models.SuggestionReview) (*models.EvalSuggestion, error)
+	CloudSource(ctx context.Context, obj *models.SuggestionReview) (models.TypedSource, error)
+
+	AppliedSuite(ctx context.Context, obj *models.SuggestionReview) (*models.EvalSuite, error)
+
+	ReviewedBy(ctx context.Context, obj *models.SuggestionReview) (*models.User, error)
 }
 type SuiteRevisionResolver interface {
 	Suite(ctx context.Context, obj *models.SuiteRevision) (*models.EvalSuite, error)
@@ -1607,6 +1888,9 @@ type UploadSourceResolver interface {
 	ValidationReports(ctx context.Context, obj *models.UploadSource, first *int, after *string, page *int, perPage *int) (*models.Connection[models.ValidationReport], error)
 	Suites(ctx context.Context, obj *models.UploadSource, first *int, after *string, page *int, perPage *int) (*models.Connection[models.EvalSuite], error)
 	CreatedBy(ctx context.Context, obj *models.UploadSource) (*models.User, error)
+
+	Suggestions(ctx context.Context, obj *models.UploadSource, first *int, after *string, page *int, perPage *int, filter *models.SuggestionFilter, orderBy *models.SuggestionOrder) (*models.Connection[models.EvalSuggestion], error)
+	Reviews(ctx context.Context, obj *models.UploadSource, first *int, after *string, page *int, perPage *int) (*models.Connection[models.SuggestionReview], error)
 }
 type ValidationReportResolver interface {
 	Snapshot(ctx context.Context, obj *models.ValidationReport) (*models.Snapshot, error)
@@ -1895,6 +2179,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ApplyProposalPayload.Proposal(childComplexity), true
 
+	case "ApplySuggestionPayload.review":
+		if e.ComplexityRoot.ApplySuggestionPayload.Review == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApplySuggestionPayload.Review(childComplexity), true
+	case "ApplySuggestionPayload.suite":
+		if e.ComplexityRoot.ApplySuggestionPayload.Suite == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApplySuggestionPayload.Suite(childComplexity), true
+
 	case "ApproveProposalPayload.proposal":
 		if e.ComplexityRoot.ApproveProposalPayload.Proposal == nil {
 			break
@@ -1972,6 +2269,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CaseAssertion.Value(childComplexity), true
 
+	case "CaseChange.base":
+		if e.ComplexityRoot.CaseChange.Base == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CaseChange.Base(childComplexity), true
+	case "CaseChange.caseKey":
+		if e.ComplexityRoot.CaseChange.CaseKey == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CaseChange.CaseKey(childComplexity), true
+	case "CaseChange.head":
+		if e.ComplexityRoot.CaseChange.Head == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CaseChange.Head(childComplexity), true
+
 	case "ChangeMemberRolePayload.user":
 		if e.ComplexityRoot.ChangeMemberRolePayload.User == nil {
 			break
@@ -1985,6 +2301,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ChangeRepohostSettingsPayload.Settings(childComplexity), true
+
+	case "ClearReviewPayload.deletedId":
+		if e.ComplexityRoot.ClearReviewPayload.DeletedID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClearReviewPayload.DeletedID(childComplexity), true
 
 	case "CloudSourceConnection.edges":
 		if e.ComplexityRoot.CloudSourceConnection.Edges == nil {
@@ -2481,6 +2804,468 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.EraseUserPayload.User(childComplexity), true
 
+	case "EvalResult.case":
+		if e.ComplexityRoot.EvalResult.Case == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalResult.Case(childComplexity), true
+	case "EvalResult.caseKey":
+		if e.ComplexityRoot.EvalResult.CaseKey == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalResult.CaseKey(childComplexity), true
+	case "EvalResult.disagrees":
+		if e.ComplexityRoot.EvalResult.Disagrees == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalResult.Disagrees(childComplexity), true
+	case "EvalResult.durationMs":
+		if e.ComplexityRoot.EvalResult.DurationMs == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalResult.DurationMs(childComplexity), true
+	case "EvalResult.error":
+		if e.ComplexityRoot.EvalResult.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalResult.Error(childComplexity), true
+	case "EvalResult.id":
+		if e.ComplexityRoot.EvalResult.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalResult.ID(childComplexity), true
+	case "EvalResult.judgedBy":
+		if e.ComplexityRoot.EvalResult.JudgedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalResult.JudgedBy(childComplexity), true
+	case "EvalResult.judgement":
+		if e.ComplexityRoot.EvalResult.Judgement == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalResult.Judgement(childComplexity), true
+	case "EvalResult.outcome":
+		if e.ComplexityRoot.EvalResult.Outcome == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalResult.Outcome(childComplexity), true
+	case "EvalResult.outputBytes":
+		if e.ComplexityRoot.EvalResult.OutputBytes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalResult.OutputBytes(childComplexity), true
+	case "EvalResult.outputExcerpt":
+		if e.ComplexityRoot.EvalResult.OutputExcerpt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalResult.OutputExcerpt(childComplexity), true
+	case "EvalResult.reportedOutcome":
+		if e.ComplexityRoot.EvalResult.ReportedOutcome == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalResult.ReportedOutcome(childComplexity), true
+	case "EvalResult.run":
+		if e.ComplexityRoot.EvalResult.Run == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalResult.Run(childComplexity), true
+	case "EvalResult.score":
+		if e.ComplexityRoot.EvalResult.Score == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalResult.Score(childComplexity), true
+
+	case "EvalResultConnection.edges":
+		if e.ComplexityRoot.EvalResultConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalResultConnection.Edges(childComplexity), true
+	case "EvalResultConnection.nodes":
+		if e.ComplexityRoot.EvalResultConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalResultConnection.Nodes(childComplexity), true
+	case "EvalResultConnection.pageInfo":
+		if e.ComplexityRoot.EvalResultConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalResultConnection.PageInfo(childComplexity), true
+	case "EvalResultConnection.totalCount":
+		if e.ComplexityRoot.EvalResultConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalResultConnection.TotalCount(childComplexity), true
+
+	case "EvalResultEdge.cursor":
+		if e.ComplexityRoot.EvalResultEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalResultEdge.Cursor(childComplexity), true
+	case "EvalResultEdge.node":
+		if e.ComplexityRoot.EvalResultEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalResultEdge.Node(childComplexity), true
+
+	case "EvalRun.caseCount":
+		if e.ComplexityRoot.EvalRun.CaseCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRun.CaseCount(childComplexity), true
+	case "EvalRun.createdAt":
+		if e.ComplexityRoot.EvalRun.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRun.CreatedAt(childComplexity), true
+	case "EvalRun.createdBy":
+		if e.ComplexityRoot.EvalRun.CreatedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRun.CreatedBy(childComplexity), true
+	case "EvalRun.errored":
+		if e.ComplexityRoot.EvalRun.Errored == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRun.Errored(childComplexity), true
+	case "EvalRun.failed":
+		if e.ComplexityRoot.EvalRun.Failed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRun.Failed(childComplexity), true
+	case "EvalRun.finishedAt":
+		if e.ComplexityRoot.EvalRun.FinishedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRun.FinishedAt(childComplexity), true
+	case "EvalRun.id":
+		if e.ComplexityRoot.EvalRun.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRun.ID(childComplexity), true
+	case "EvalRun.invalidReason":
+		if e.ComplexityRoot.EvalRun.InvalidReason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRun.InvalidReason(childComplexity), true
+	case "EvalRun.passRate":
+		if e.ComplexityRoot.EvalRun.PassRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRun.PassRate(childComplexity), true
+	case "EvalRun.passed":
+		if e.ComplexityRoot.EvalRun.Passed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRun.Passed(childComplexity), true
+	case "EvalRun.previous":
+		if e.ComplexityRoot.EvalRun.Previous == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRun.Previous(childComplexity), true
+	case "EvalRun.results":
+		if e.ComplexityRoot.EvalRun.Results == nil {
+			break
+		}
+
+		args, err := ec.field_EvalRun_results_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.EvalRun.Results(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["outcome"].(*models.CaseOutcome), args["disagrees"].(*bool)), true
+	case "EvalRun.revision":
+		if e.ComplexityRoot.EvalRun.Revision == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRun.Revision(childComplexity), true
+	case "EvalRun.runKey":
+		if e.ComplexityRoot.EvalRun.RunKey == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRun.RunKey(childComplexity), true
+	case "EvalRun.skipped":
+		if e.ComplexityRoot.EvalRun.Skipped == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRun.Skipped(childComplexity), true
+	case "EvalRun.snapshot":
+		if e.ComplexityRoot.EvalRun.Snapshot == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRun.Snapshot(childComplexity), true
+	case "EvalRun.snapshotId":
+		if e.ComplexityRoot.EvalRun.SnapshotID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRun.SnapshotID(childComplexity), true
+	case "EvalRun.startedAt":
+		if e.ComplexityRoot.EvalRun.StartedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRun.StartedAt(childComplexity), true
+	case "EvalRun.status":
+		if e.ComplexityRoot.EvalRun.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRun.Status(childComplexity), true
+	case "EvalRun.suite":
+		if e.ComplexityRoot.EvalRun.Suite == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRun.Suite(childComplexity), true
+	case "EvalRun.suiteId":
+		if e.ComplexityRoot.EvalRun.SuiteID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRun.SuiteID(childComplexity), true
+	case "EvalRun.suiteRevision":
+		if e.ComplexityRoot.EvalRun.SuiteRevision == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRun.SuiteRevision(childComplexity), true
+	case "EvalRun.variant":
+		if e.ComplexityRoot.EvalRun.Variant == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRun.Variant(childComplexity), true
+	case "EvalRun.versionId":
+		if e.ComplexityRoot.EvalRun.VersionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRun.VersionID(childComplexity), true
+
+	case "EvalRunConnection.edges":
+		if e.ComplexityRoot.EvalRunConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRunConnection.Edges(childComplexity), true
+	case "EvalRunConnection.nodes":
+		if e.ComplexityRoot.EvalRunConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRunConnection.Nodes(childComplexity), true
+	case "EvalRunConnection.pageInfo":
+		if e.ComplexityRoot.EvalRunConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRunConnection.PageInfo(childComplexity), true
+	case "EvalRunConnection.totalCount":
+		if e.ComplexityRoot.EvalRunConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRunConnection.TotalCount(childComplexity), true
+
+	case "EvalRunEdge.cursor":
+		if e.ComplexityRoot.EvalRunEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRunEdge.Cursor(childComplexity), true
+	case "EvalRunEdge.node":
+		if e.ComplexityRoot.EvalRunEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRunEdge.Node(childComplexity), true
+
+	case "EvalSuggestion.cloudSource":
+		if e.ComplexityRoot.EvalSuggestion.CloudSource == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuggestion.CloudSource(childComplexity), true
+	case "EvalSuggestion.confidence":
+		if e.ComplexityRoot.EvalSuggestion.Confidence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuggestion.Confidence(childComplexity), true
+	case "EvalSuggestion.createdAt":
+		if e.ComplexityRoot.EvalSuggestion.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuggestion.CreatedAt(childComplexity), true
+	case "EvalSuggestion.evidence":
+		if e.ComplexityRoot.EvalSuggestion.Evidence == nil {
+			break
+		}
+
+		args, err := ec.field_EvalSuggestion_evidence_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.EvalSuggestion.Evidence(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "EvalSuggestion.handledCount":
+		if e.ComplexityRoot.EvalSuggestion.HandledCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuggestion.HandledCount(childComplexity), true
+	case "EvalSuggestion.id":
+		if e.ComplexityRoot.EvalSuggestion.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuggestion.ID(childComplexity), true
+	case "EvalSuggestion.invocationType":
+		if e.ComplexityRoot.EvalSuggestion.InvocationType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuggestion.InvocationType(childComplexity), true
+	case "EvalSuggestion.lastObservedAt":
+		if e.ComplexityRoot.EvalSuggestion.LastObservedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuggestion.LastObservedAt(childComplexity), true
+	case "EvalSuggestion.observedCount":
+		if e.ComplexityRoot.EvalSuggestion.ObservedCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuggestion.ObservedCount(childComplexity), true
+	case "EvalSuggestion.provenance":
+		if e.ComplexityRoot.EvalSuggestion.Provenance == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuggestion.Provenance(childComplexity), true
+	case "EvalSuggestion.query":
+		if e.ComplexityRoot.EvalSuggestion.Query == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuggestion.Query(childComplexity), true
+	case "EvalSuggestion.rationale":
+		if e.ComplexityRoot.EvalSuggestion.Rationale == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuggestion.Rationale(childComplexity), true
+	case "EvalSuggestion.review":
+		if e.ComplexityRoot.EvalSuggestion.Review == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuggestion.Review(childComplexity), true
+	case "EvalSuggestion.shouldTrigger":
+		if e.ComplexityRoot.EvalSuggestion.ShouldTrigger == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuggestion.ShouldTrigger(childComplexity), true
+	case "EvalSuggestion.similar":
+		if e.ComplexityRoot.EvalSuggestion.Similar == nil {
+			break
+		}
+
+		args, err := ec.field_EvalSuggestion_similar_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.EvalSuggestion.Similar(childComplexity, args["first"].(*int)), true
+	case "EvalSuggestion.source":
+		if e.ComplexityRoot.EvalSuggestion.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuggestion.Source(childComplexity), true
+	case "EvalSuggestion.status":
+		if e.ComplexityRoot.EvalSuggestion.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuggestion.Status(childComplexity), true
+
+	case "EvalSuggestionConnection.edges":
+		if e.ComplexityRoot.EvalSuggestionConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuggestionConnection.Edges(childComplexity), true
+	case "EvalSuggestionConnection.nodes":
+		if e.ComplexityRoot.EvalSuggestionConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuggestionConnection.Nodes(childComplexity), true
+	case "EvalSuggestionConnection.pageInfo":
+		if e.ComplexityRoot.EvalSuggestionConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuggestionConnection.PageInfo(childComplexity), true
+	case "EvalSuggestionConnection.totalCount":
+		if e.ComplexityRoot.EvalSuggestionConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuggestionConnection.TotalCount(childComplexity), true
+
+	case "EvalSuggestionEdge.cursor":
+		if e.ComplexityRoot.EvalSuggestionEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuggestionEdge.Cursor(childComplexity), true
+	case "EvalSuggestionEdge.node":
+		if e.ComplexityRoot.EvalSuggestionEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuggestionEdge.Node(childComplexity), true
+
 	case "EvalSuite.archivedAt":
 		if e.ComplexityRoot.EvalSuite.ArchivedAt == nil {
 			break
@@ -2564,6 +3349,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EvalSuite.Runnable(childComplexity), true
+	case "EvalSuite.runs":
+		if e.ComplexityRoot.EvalSuite.Runs == nil {
+			break
+		}
+
+		args, err := ec.field_EvalSuite_runs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.EvalSuite.Runs(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
 	case "EvalSuite.source":
 		if e.ComplexityRoot.EvalSuite.Source == nil {
 			break
@@ -3196,6 +3992,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ApplyProposal(childComplexity, args["id"].(ids.ID), args["versionId"].(ids.ID)), true
+	case "Mutation.applySuggestion":
+		if e.ComplexityRoot.Mutation.ApplySuggestion == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_applySuggestion_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ApplySuggestion(childComplexity, args["sourceId"].(ids.ID), args["suggestionId"].(ids.ID), args["input"].(models.ApplySuggestionInput)), true
 	case "Mutation.approveProposal":
 		if e.ComplexityRoot.Mutation.ApproveProposal == nil {
 			break
@@ -3251,6 +4058,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ChangeRepohostSettings(childComplexity, args["writeBackMode"].(models.WriteBackMode)), true
+	case "Mutation.clearReview":
+		if e.ComplexityRoot.Mutation.ClearReview == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_clearReview_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ClearReview(childComplexity, args["sourceId"].(ids.ID), args["suggestionId"].(ids.ID)), true
 	case "Mutation.connectRepository":
 		if e.ComplexityRoot.Mutation.ConnectRepository == nil {
 			break
@@ -3438,6 +4256,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.PushVersion(childComplexity, args["id"].(ids.ID), args["metadata"].(models.PushVersionMetadata), args["archive"].(graphql.Upload)), true
+	case "Mutation.recordRun":
+		if e.ComplexityRoot.Mutation.RecordRun == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_recordRun_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RecordRun(childComplexity, args["input"].(models.RecordRunInput)), true
 	case "Mutation.rejectProposal":
 		if e.ComplexityRoot.Mutation.RejectProposal == nil {
 			break
@@ -3471,6 +4300,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RestoreSuite(childComplexity, args["id"].(ids.ID)), true
+	case "Mutation.reviewSuggestion":
+		if e.ComplexityRoot.Mutation.ReviewSuggestion == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_reviewSuggestion_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ReviewSuggestion(childComplexity, args["sourceId"].(ids.ID), args["input"].(models.ReviewSuggestionInput)), true
 	case "Mutation.revokeApiKey":
 		if e.ComplexityRoot.Mutation.RevokeAPIKey == nil {
 			break
@@ -4265,6 +5105,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.CommunityOverview(childComplexity), true
+	case "Query.compareRuns":
+		if e.ComplexityRoot.Query.CompareRuns == nil {
+			break
+		}
+
+		args, err := ec.field_Query_compareRuns_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.CompareRuns(childComplexity, args["baseId"].(ids.ID), args["headId"].(ids.ID)), true
 	case "Query.downloadUrl":
 		if e.ComplexityRoot.Query.DownloadURL == nil {
 			break
@@ -4443,6 +5294,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Repositories(childComplexity, args["installationId"].(int64)), true
+	case "Query.run":
+		if e.ComplexityRoot.Query.Run == nil {
+			break
+		}
+
+		args, err := ec.field_Query_run_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Run(childComplexity, args["id"].(ids.ID)), true
+	case "Query.runs":
+		if e.ComplexityRoot.Query.Runs == nil {
+			break
+		}
+
+		args, err := ec.field_Query_runs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Runs(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.RunFilter)), true
 	case "Query.signalAggregates":
 		if e.ComplexityRoot.Query.SignalAggregates == nil {
 			break
@@ -4590,6 +5463,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Rate.Value(childComplexity), true
+
+	case "RecordRunPayload.isNew":
+		if e.ComplexityRoot.RecordRunPayload.IsNew == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RecordRunPayload.IsNew(childComplexity), true
+	case "RecordRunPayload.run":
+		if e.ComplexityRoot.RecordRunPayload.Run == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RecordRunPayload.Run(childComplexity), true
 
 	case "RegistryEntry.alerts":
 		if e.ComplexityRoot.RegistryEntry.Alerts == nil {
@@ -5492,6 +6378,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RepohostSource.RepoFullName(childComplexity), true
+	case "RepohostSource.reviews":
+		if e.ComplexityRoot.RepohostSource.Reviews == nil {
+			break
+		}
+
+		args, err := ec.field_RepohostSource_reviews_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RepohostSource.Reviews(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
 	case "RepohostSource.id":
 		if e.ComplexityRoot.RepohostSource.ShownID == nil {
 			break
@@ -5533,6 +6430,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RepohostSource.SourceType(childComplexity), true
+	case "RepohostSource.suggestions":
+		if e.ComplexityRoot.RepohostSource.Suggestions == nil {
+			break
+		}
+
+		args, err := ec.field_RepohostSource_suggestions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RepohostSource.Suggestions(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.SuggestionFilter), args["orderBy"].(*models.SuggestionOrder)), true
 	case "RepohostSource.suites":
 		if e.ComplexityRoot.RepohostSource.Suites == nil {
 			break
@@ -5611,6 +6519,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Repository.Visibility(childComplexity), true
 
+	case "ReviewSuggestionPayload.review":
+		if e.ComplexityRoot.ReviewSuggestionPayload.Review == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReviewSuggestionPayload.Review(childComplexity), true
+
 	case "RevokeApiKeyPayload.apiKey":
 		if e.ComplexityRoot.RevokeApiKeyPayload.APIKey == nil {
 			break
@@ -5649,6 +6564,61 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RollbackEntryPayload.Version(childComplexity), true
+
+	case "RunComparison.base":
+		if e.ComplexityRoot.RunComparison.Base == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RunComparison.Base(childComplexity), true
+	case "RunComparison.broken":
+		if e.ComplexityRoot.RunComparison.Broken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RunComparison.Broken(childComplexity), true
+	case "RunComparison.caveat":
+		if e.ComplexityRoot.RunComparison.Caveat == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RunComparison.Caveat(childComplexity), true
+	case "RunComparison.failedTwice":
+		if e.ComplexityRoot.RunComparison.FailedTwice == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RunComparison.FailedTwice(childComplexity), true
+	case "RunComparison.fixed":
+		if e.ComplexityRoot.RunComparison.Fixed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RunComparison.Fixed(childComplexity), true
+	case "RunComparison.head":
+		if e.ComplexityRoot.RunComparison.Head == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RunComparison.Head(childComplexity), true
+	case "RunComparison.notCompared":
+		if e.ComplexityRoot.RunComparison.NotCompared == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RunComparison.NotCompared(childComplexity), true
+	case "RunComparison.pValue":
+		if e.ComplexityRoot.RunComparison.PValue == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RunComparison.PValue(childComplexity), true
+	case "RunComparison.passedTwice":
+		if e.ComplexityRoot.RunComparison.PassedTwice == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RunComparison.PassedTwice(childComplexity), true
 
 	case "SignalAggregate.avgConfidence":
 		if e.ComplexityRoot.SignalAggregate.AvgConfidence == nil {
@@ -5945,6 +6915,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SignalWeek.Week(childComplexity), true
 
+	case "SimilarSuggestion.similarity":
+		if e.ComplexityRoot.SimilarSuggestion.Similarity == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimilarSuggestion.Similarity(childComplexity), true
+	case "SimilarSuggestion.suggestion":
+		if e.ComplexityRoot.SimilarSuggestion.Suggestion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimilarSuggestion.Suggestion(childComplexity), true
+
 	case "Skill.alerts":
 		if e.ComplexityRoot.Skill.Alerts == nil {
 			break
@@ -6112,6 +7095,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Skill.Status(childComplexity), true
+	case "Skill.suggestions":
+		if e.ComplexityRoot.Skill.Suggestions == nil {
+			break
+		}
+
+		args, err := ec.field_Skill_suggestions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Skill.Suggestions(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.SuggestionFilter), args["orderBy"].(*models.SuggestionOrder)), true
 	case "Skill.triggerRate":
 		if e.ComplexityRoot.Skill.TriggerRate == nil {
 			break
@@ -6296,6 +7290,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Snapshot.Report(childComplexity), true
+	case "Snapshot.runs":
+		if e.ComplexityRoot.Snapshot.Runs == nil {
+			break
+		}
+
+		args, err := ec.field_Snapshot_runs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Snapshot.Runs(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
 	case "Snapshot.source":
 		if e.ComplexityRoot.Snapshot.Source == nil {
 			break
@@ -6478,6 +7483,240 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SubmitSignalsPayload.Status(childComplexity), true
+
+	case "SuggestionEvidence.observedAt":
+		if e.ComplexityRoot.SuggestionEvidence.ObservedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionEvidence.ObservedAt(childComplexity), true
+	case "SuggestionEvidence.promptKey":
+		if e.ComplexityRoot.SuggestionEvidence.PromptKey == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionEvidence.PromptKey(childComplexity), true
+	case "SuggestionEvidence.provenance":
+		if e.ComplexityRoot.SuggestionEvidence.Provenance == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionEvidence.Provenance(childComplexity), true
+	case "SuggestionEvidence.run":
+		if e.ComplexityRoot.SuggestionEvidence.Run == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionEvidence.Run(childComplexity), true
+	case "SuggestionEvidence.sessionKey":
+		if e.ComplexityRoot.SuggestionEvidence.SessionKey == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionEvidence.SessionKey(childComplexity), true
+	case "SuggestionEvidence.signalKey":
+		if e.ComplexityRoot.SuggestionEvidence.SignalKey == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionEvidence.SignalKey(childComplexity), true
+
+	case "SuggestionEvidenceConnection.edges":
+		if e.ComplexityRoot.SuggestionEvidenceConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionEvidenceConnection.Edges(childComplexity), true
+	case "SuggestionEvidenceConnection.nodes":
+		if e.ComplexityRoot.SuggestionEvidenceConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionEvidenceConnection.Nodes(childComplexity), true
+	case "SuggestionEvidenceConnection.pageInfo":
+		if e.ComplexityRoot.SuggestionEvidenceConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionEvidenceConnection.PageInfo(childComplexity), true
+	case "SuggestionEvidenceConnection.totalCount":
+		if e.ComplexityRoot.SuggestionEvidenceConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionEvidenceConnection.TotalCount(childComplexity), true
+
+	case "SuggestionEvidenceEdge.cursor":
+		if e.ComplexityRoot.SuggestionEvidenceEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionEvidenceEdge.Cursor(childComplexity), true
+	case "SuggestionEvidenceEdge.node":
+		if e.ComplexityRoot.SuggestionEvidenceEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionEvidenceEdge.Node(childComplexity), true
+
+	case "SuggestionReview.acceptTarget":
+		if e.ComplexityRoot.SuggestionReview.AcceptTarget == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReview.AcceptTarget(childComplexity), true
+	case "SuggestionReview.appliedSuite":
+		if e.ComplexityRoot.SuggestionReview.AppliedSuite == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReview.AppliedSuite(childComplexity), true
+	case "SuggestionReview.appliedSuiteId":
+		if e.ComplexityRoot.SuggestionReview.AppliedSuiteID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReview.AppliedSuiteID(childComplexity), true
+	case "SuggestionReview.appliedToSuiteAt":
+		if e.ComplexityRoot.SuggestionReview.AppliedToSuiteAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReview.AppliedToSuiteAt(childComplexity), true
+	case "SuggestionReview.cloudSource":
+		if e.ComplexityRoot.SuggestionReview.CloudSource == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReview.CloudSource(childComplexity), true
+	case "SuggestionReview.confidence":
+		if e.ComplexityRoot.SuggestionReview.Confidence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReview.Confidence(childComplexity), true
+	case "SuggestionReview.id":
+		if e.ComplexityRoot.SuggestionReview.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReview.ID(childComplexity), true
+	case "SuggestionReview.invocationType":
+		if e.ComplexityRoot.SuggestionReview.InvocationType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReview.InvocationType(childComplexity), true
+	case "SuggestionReview.lastObservedAt":
+		if e.ComplexityRoot.SuggestionReview.LastObservedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReview.LastObservedAt(childComplexity), true
+	case "SuggestionReview.observedCount":
+		if e.ComplexityRoot.SuggestionReview.ObservedCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReview.ObservedCount(childComplexity), true
+	case "SuggestionReview.provenance":
+		if e.ComplexityRoot.SuggestionReview.Provenance == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReview.Provenance(childComplexity), true
+	case "SuggestionReview.query":
+		if e.ComplexityRoot.SuggestionReview.Query == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReview.Query(childComplexity), true
+	case "SuggestionReview.rationale":
+		if e.ComplexityRoot.SuggestionReview.Rationale == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReview.Rationale(childComplexity), true
+	case "SuggestionReview.reviewStatus":
+		if e.ComplexityRoot.SuggestionReview.ReviewStatus == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReview.ReviewStatus(childComplexity), true
+	case "SuggestionReview.reviewedAt":
+		if e.ComplexityRoot.SuggestionReview.ReviewedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReview.ReviewedAt(childComplexity), true
+	case "SuggestionReview.reviewedBy":
+		if e.ComplexityRoot.SuggestionReview.ReviewedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReview.ReviewedBy(childComplexity), true
+	case "SuggestionReview.shouldTrigger":
+		if e.ComplexityRoot.SuggestionReview.ShouldTrigger == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReview.ShouldTrigger(childComplexity), true
+	case "SuggestionReview.source":
+		if e.ComplexityRoot.SuggestionReview.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReview.Source(childComplexity), true
+	case "SuggestionReview.suggestion":
+		if e.ComplexityRoot.SuggestionReview.Suggestion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReview.Suggestion(childComplexity), true
+	case "SuggestionReview.suggestionId":
+		if e.ComplexityRoot.SuggestionReview.SuggestionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReview.SuggestionID(childComplexity), true
+
+	case "SuggestionReviewConnection.edges":
+		if e.ComplexityRoot.SuggestionReviewConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReviewConnection.Edges(childComplexity), true
+	case "SuggestionReviewConnection.nodes":
+		if e.ComplexityRoot.SuggestionReviewConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReviewConnection.Nodes(childComplexity), true
+	case "SuggestionReviewConnection.pageInfo":
+		if e.ComplexityRoot.SuggestionReviewConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReviewConnection.PageInfo(childComplexity), true
+	case "SuggestionReviewConnection.totalCount":
+		if e.ComplexityRoot.SuggestionReviewConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReviewConnection.TotalCount(childComplexity), true
+
+	case "SuggestionReviewEdge.cursor":
+		if e.ComplexityRoot.SuggestionReviewEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReviewEdge.Cursor(childComplexity), true
+	case "SuggestionReviewEdge.node":
+		if e.ComplexityRoot.SuggestionReviewEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionReviewEdge.Node(childComplexity), true
 
 	case "SuiteRevision.caseCount":
 		if e.ComplexityRoot.SuiteRevision.CaseCount == nil {
@@ -6879,6 +8118,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.UploadSource.Label(childComplexity), true
+	case "UploadSource.reviews":
+		if e.ComplexityRoot.UploadSource.Reviews == nil {
+			break
+		}
+
+		args, err := ec.field_UploadSource_reviews_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.UploadSource.Reviews(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
 	case "UploadSource.id":
 		if e.ComplexityRoot.UploadSource.ShownID == nil {
 			break
@@ -6914,6 +8164,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.UploadSource.SourceType(childComplexity), true
+	case "UploadSource.suggestions":
+		if e.ComplexityRoot.UploadSource.Suggestions == nil {
+			break
+		}
+
+		args, err := ec.field_UploadSource_suggestions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.UploadSource.Suggestions(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.SuggestionFilter), args["orderBy"].(*models.SuggestionOrder)), true
 	case "UploadSource.suites":
 		if e.ComplexityRoot.UploadSource.Suites == nil {
 			break
@@ -7231,6 +8492,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
 		ec.unmarshalInputAddMemberInput,
+		ec.unmarshalInputApplySuggestionInput,
 		ec.unmarshalInputBindInstallationInput,
 		ec.unmarshalInputConnectRepositoryInput,
 		ec.unmarshalInputCreateAlertInput,
@@ -7245,12 +8507,16 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputProposalFilter,
 		ec.unmarshalInputPushTelemetryInput,
 		ec.unmarshalInputPushVersionMetadata,
+		ec.unmarshalInputRecordRunInput,
+		ec.unmarshalInputReviewSuggestionInput,
 		ec.unmarshalInputRollbackEntryInput,
+		ec.unmarshalInputRunFilter,
 		ec.unmarshalInputSkillFilter,
 		ec.unmarshalInputSourceFileInput,
 		ec.unmarshalInputSourceFilter,
 		ec.unmarshalInputSubmitBundleInput,
 		ec.unmarshalInputSubmitSignalsInput,
+		ec.unmarshalInputSuggestionFilter,
 		ec.unmarshalInputSuiteFilter,
 		ec.unmarshalInputSyncInput,
 		ec.unmarshalInputUpdateAlertInput,
@@ -7910,6 +9176,17 @@ type EvalSuite implements Node {
   updatedAt: Time!
   "When it was put away; null while it is in use."
   archivedAt: Time
+  "The runs of it that were recorded, newest first."
+  runs(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): EvalRunConnection!
 }
 
 "A page of eval suites."
@@ -8173,6 +9450,21 @@ type Skill implements Node {
     "Size of numbered pages, 1 to 100; 20 when omitted."
     perPage: Int
   ): CloudSourceConnection!
+  "What would make good cases, by what went wrong with it: the suggestions of all cloud sources that are about it."
+  suggestions(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after; it belongs to one order."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: SuggestionFilter
+    "In which order; most observed first when omitted."
+    orderBy: SuggestionOrder = OBSERVED_COUNT
+  ): EvalSuggestionConnection!
 }
 
 "A page of skills."
@@ -9105,6 +10397,32 @@ interface CloudSource implements Node {
   createdBy: User
   "When it was made."
   createdAt: Time!
+  "What would make good cases, by what went wrong with its skill and in runs of its suites."
+  suggestions(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after; it belongs to one order."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: SuggestionFilter
+    "In which order; most observed first when omitted."
+    orderBy: SuggestionOrder = OBSERVED_COUNT
+  ): EvalSuggestionConnection!
+  "What was decided about suggestions, newest first."
+  reviews(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): SuggestionReviewConnection!
 }
 
 "A cloud source whose folder is uploaded."
@@ -9161,6 +10479,32 @@ type UploadSource implements CloudSource & Node {
   createdBy: User
   "When it was made."
   createdAt: Time!
+  "What would make good cases, by what went wrong with its skill and in runs of its suites."
+  suggestions(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after; it belongs to one order."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: SuggestionFilter
+    "In which order; most observed first when omitted."
+    orderBy: SuggestionOrder = OBSERVED_COUNT
+  ): EvalSuggestionConnection!
+  "What was decided about suggestions, newest first."
+  reviews(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): SuggestionReviewConnection!
 }
 
 "A cloud source whose folder is read from a repository of the code host."
@@ -9217,6 +10561,32 @@ type RepohostSource implements CloudSource & Node {
   createdBy: User
   "When it was made."
   createdAt: Time!
+  "What would make good cases, by what went wrong with its skill and in runs of its suites."
+  suggestions(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after; it belongs to one order."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: SuggestionFilter
+    "In which order; most observed first when omitted."
+    orderBy: SuggestionOrder = OBSERVED_COUNT
+  ): EvalSuggestionConnection!
+  "What was decided about suggestions, newest first."
+  reviews(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): SuggestionReviewConnection!
   "The repository, as ` + "`" + `owner/repo` + "`" + `."
   repoFullName: String!
   "The branch that is read."
@@ -9298,6 +10668,17 @@ type Snapshot implements Node {
   createdBy: User
   "When it was made."
   createdAt: Time!
+  "The eval runs of it that were recorded, newest first."
+  runs(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): EvalRunConnection!
 }
 
 "A page of snapshots."
@@ -9927,6 +11308,594 @@ type BindInstallationPayload {
   "The installation as it is now."
   installation: RepoInstallation!
   "Whether it was bound just now."
+  isNew: Boolean!
+}
+
+"Where the evidence for a suggestion was found."
+enum EvidenceSource {
+  "In the telemetry of the skill that the source is linked to."
+  LINKED_TELEMETRY
+  "In recorded eval runs."
+  HOSTED_RUN
+}
+
+"Why a query is suggested as a case."
+enum Provenance {
+  "A session with it was graded, with a rate below 0.5."
+  FAILED_EVALUATION
+  "The skill was seen and did not fire, or an improvement signal says that it should have."
+  MISSED_QUERY
+  "A case with it passed in the run before, and failed."
+  RUN_REGRESSION
+  "A case with it failed in a run."
+  RUN_FAILURE
+}
+
+"What somebody decided about a suggestion."
+enum ReviewStatus {
+  "It is a good case."
+  ACCEPTED
+  "It is not."
+  REJECTED
+}
+
+"What has become of a suggestion."
+enum SuggestionStatus {
+  "Nobody has decided yet."
+  PENDING
+  "Somebody accepted it."
+  ACCEPTED
+  "Somebody rejected it."
+  REJECTED
+}
+
+"What an accepted suggestion is for."
+enum AcceptTarget {
+  "It is kept in mind; no suite is changed."
+  DRAFT
+  "It is a case of a suite."
+  SAVED_SUITE
+}
+
+"The order of a list of suggestions."
+enum SuggestionOrder {
+  "Most observed first, then last observed first."
+  OBSERVED_COUNT
+  "Last observed first."
+  LAST_OBSERVED
+  "Most confident first."
+  CONFIDENCE
+}
+
+"Which suggestions to list. Everything given must hold."
+input SuggestionFilter {
+  "Only those in this state."
+  status: SuggestionStatus
+  "Only those with evidence from there, mostly."
+  source: EvidenceSource
+  "Only those suggested for this reason, mostly."
+  provenance: Provenance
+  "Only those on which the skill should, or should not, fire."
+  shouldTrigger: Boolean
+  "Only those that were observed at least so often."
+  minObserved: Int
+  "Only those whose query contains this text, whatever the case of its letters A to Z; 1 to 200 characters."
+  queryContains: String
+}
+
+"""
+A query that would make a good case of a suite, because something went wrong with it. Queries that are equal but for case, spaces and
+punctuation are one suggestion, with one id for good; queries of more than 8,000 characters are none. It follows its evidence within a minute,
+and is gone when the evidence is and nobody has reviewed it.
+"""
+type EvalSuggestion implements Node {
+  "The suggestion's id: it derives from the source, the folded query and ` + "`" + `shouldTrigger` + "`" + `."
+  id: ID!
+  "The cloud source that it is a suggestion for."
+  cloudSource: CloudSource!
+  "What was asked, as it was last spelled."
+  query: String!
+  "Whether the skill should fire on it."
+  shouldTrigger: Boolean!
+  "Where most of the evidence was found."
+  source: EvidenceSource!
+  "Why it is suggested; the most frequent reason, where there are several."
+  provenance: Provenance!
+  "The same in a sentence."
+  rationale: String!
+  "How often something went wrong with it."
+  observedCount: Int!
+  "How often the same query went well."
+  handledCount: Int!
+  "How sure it is that the query goes wrong, 0 to 1: the lower end of the Wilson interval at 95% of the share that did."
+  confidence: Float!
+  "When something last went wrong with it; null when that is no longer known."
+  lastObservedAt: Time
+  "How the skill was invoked, such as ` + "`" + `implicit` + "`" + `; null when that is not known, and where it should not fire."
+  invocationType: String
+  "What has become of it."
+  status: SuggestionStatus!
+  "What somebody decided about it; null while it is pending."
+  review: SuggestionReview
+  """
+  Other suggestions of the same source with a similar query, most similar first: those that have at least 0.3 of their trigrams in common. Very
+  many queries are searched by samples of their trigrams: one that is as similar as 0.5 is found 99 times of 100.
+  """
+  similar(
+    "How many, 1 to 20; 5 when omitted."
+    first: Int = 5
+  ): [SimilarSuggestion!]! @cost(size: 5, weight: 10)
+  "What went wrong, newest first: sessions, prompts and runs."
+  evidence(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): SuggestionEvidenceConnection!
+  "When the query was first seen."
+  createdAt: Time!
+}
+
+"A page of suggestions."
+type EvalSuggestionConnection {
+  "The suggestions with their cursors."
+  edges: [EvalSuggestionEdge!]!
+  "The suggestions alone."
+  nodes: [EvalSuggestion!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"A suggestion in a page."
+type EvalSuggestionEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The suggestion."
+  node: EvalSuggestion!
+}
+
+"A suggestion with a similar query."
+type SimilarSuggestion {
+  "The share of trigrams that the two have in common, 0 to 1."
+  similarity: Float!
+  "The other one."
+  suggestion: EvalSuggestion!
+}
+
+"One time that something went wrong with a query. What was said besides the query is not shown."
+type SuggestionEvidence {
+  "What went wrong."
+  provenance: Provenance!
+  "When."
+  observedAt: Time!
+  "The client's id of the session; null for evidence from a run."
+  sessionKey: String
+  "The client's id of the prompt; null for other evidence."
+  promptKey: String
+  "The client's id of the improvement signal; null for other evidence."
+  signalKey: String
+  "The eval run; null for evidence from telemetry."
+  run: EvalRun
+}
+
+"A page of evidence."
+type SuggestionEvidenceConnection {
+  "The evidence with its cursors."
+  edges: [SuggestionEvidenceEdge!]!
+  "The evidence alone."
+  nodes: [SuggestionEvidence!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"Evidence in a page."
+type SuggestionEvidenceEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The evidence."
+  node: SuggestionEvidence!
+}
+
+"What somebody decided about a suggestion. It says everything itself: the suggestion may be a client's own."
+type SuggestionReview implements Node {
+  "The review's id."
+  id: ID!
+  "The id of the suggestion."
+  suggestionId: ID!
+  "The suggestion; null when the server never made it, or no longer has it."
+  suggestion: EvalSuggestion
+  "The cloud source that it is a suggestion for."
+  cloudSource: CloudSource!
+  "What was decided."
+  reviewStatus: ReviewStatus!
+  "What it is for; null when it is rejected."
+  acceptTarget: AcceptTarget
+  "The id of the suite that has the case; null unless the target is SAVED_SUITE."
+  appliedSuiteId: ID
+  "The suite that has the case; null unless the target is SAVED_SUITE."
+  appliedSuite: EvalSuite
+  "When the case came into the suite; null until then."
+  appliedToSuiteAt: Time
+  "What is asked."
+  query: String!
+  "Whether the skill should fire on it."
+  shouldTrigger: Boolean!
+  "Where the evidence was found, as the reviewer said."
+  source: EvidenceSource!
+  "Why it was suggested, as the reviewer said."
+  provenance: Provenance!
+  "The same in words; null when the reviewer did not say."
+  rationale: String
+  "How often it was observed; null when the reviewer did not say."
+  observedCount: Float
+  "How sure it was, 0 to 1; null when the reviewer did not say."
+  confidence: Float
+  "When it was last observed; null when the reviewer did not say."
+  lastObservedAt: Time
+  "How the skill is invoked; null when the reviewer did not say."
+  invocationType: String
+  "Who decided; null when the server did."
+  reviewedBy: User
+  "When."
+  reviewedAt: Time!
+}
+
+"A page of reviews."
+type SuggestionReviewConnection {
+  "The reviews with their cursors."
+  edges: [SuggestionReviewEdge!]!
+  "The reviews alone."
+  nodes: [SuggestionReview!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"A review in a page."
+type SuggestionReviewEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The review."
+  node: SuggestionReview!
+}
+
+"A decision about a suggestion. The same decision again answers the same review; another one is refused until the first is cleared."
+input ReviewSuggestionInput {
+  "The suggestion's id; one that the server never made is kept as it is."
+  suggestionId: ID!
+  "What is asked, 1 to 8,000 characters."
+  query: String!
+  "Whether the skill should fire on it."
+  shouldTrigger: Boolean!
+  "What is decided."
+  reviewStatus: ReviewStatus!
+  "Where the evidence was found."
+  source: EvidenceSource!
+  "Why it was suggested."
+  provenance: Provenance!
+  "What an accepted suggestion is for; DRAFT when omitted. A draft that is accepted for a suite goes there; one that is in a suite stays there. Without meaning for a rejection."
+  acceptTarget: AcceptTarget
+  "The suite that gets the case, with target SAVED_SUITE, where it is required; without meaning otherwise."
+  appliedSuiteId: ID
+  "Why, in words; at most 2,000 characters."
+  rationale: String
+  "How often it was observed, at least 0."
+  observedCount: Float
+  "How sure it is, 0 to 1."
+  confidence: Float
+  "When it was last observed."
+  lastObservedAt: Time
+  "How the skill is invoked, at most 100 characters; the case takes it over where the skill should fire."
+  invocationType: String
+}
+
+"What becomes of reviewSuggestion."
+type ReviewSuggestionPayload {
+  "The review."
+  review: SuggestionReview!
+}
+
+"What becomes of clearReview."
+type ClearReviewPayload {
+  "The id of the review that is gone."
+  deletedId: ID!
+}
+
+"A suggestion that becomes a case of a suite."
+input ApplySuggestionInput {
+  "The suite: of the same source, judged by LLM_JUDGE, in use, and with fewer than 500 cases."
+  suiteId: ID!
+  "What is asked, 1 to 8,000 characters."
+  query: String!
+  "Whether the skill should fire on it."
+  shouldTrigger: Boolean!
+  "Where the evidence was found."
+  source: EvidenceSource!
+  "Why it was suggested."
+  provenance: Provenance!
+  "Why, in words; at most 2,000 characters."
+  rationale: String
+  "How often it was observed, at least 0."
+  observedCount: Float
+  "How sure it is, 0 to 1."
+  confidence: Float
+  "When it was last observed."
+  lastObservedAt: Time
+  "How the skill is invoked, at most 100 characters; the case takes it over where the skill should fire."
+  invocationType: String
+}
+
+"What becomes of applySuggestion."
+type ApplySuggestionPayload {
+  "The suite as it is now."
+  suite: EvalSuite!
+  "The review of the suggestion."
+  review: SuggestionReview!
+}
+
+"What a run was made with."
+enum RunVariant {
+  "With the skill."
+  SKILL
+  "Without it, as a baseline; only of suites that support one."
+  NO_SKILL
+}
+
+"What a run says."
+enum RunStatus {
+  "No case failed."
+  PASSED
+  "A case failed, or could not be run."
+  FAILED
+  "The run says nothing about the skill: its harness seems to be broken."
+  INVALID
+}
+
+"What became of a case in a run."
+enum CaseOutcome {
+  "It passed."
+  PASSED
+  "It failed."
+  FAILED
+  "It could not be run."
+  ERROR
+  "It was left out."
+  SKIPPED
+}
+
+"Who decided whether a case passed."
+enum Judge {
+  "Whoever ran it."
+  RUNNER
+  "This server, from the output."
+  SERVER
+}
+
+"What a runner said about the cases of one revision of a suite. It never changes."
+type EvalRun implements Node {
+  "The run's id."
+  id: ID!
+  "The id of the suite."
+  suiteId: ID!
+  "The suite."
+  suite: EvalSuite!
+  "The number of the suite's revision that was run."
+  revision: Int!
+  "That revision."
+  suiteRevision: SuiteRevision!
+  "The id of the registry version of the skill; null when not said."
+  versionId: ID
+  "The id of the snapshot of the skill's source; null when not said."
+  snapshotId: ID
+  "The snapshot of the skill's source; null when not said, or gone."
+  snapshot: Snapshot
+  "What it was made with."
+  variant: RunVariant!
+  "The runner's own name of the run, unique in the organization."
+  runKey: String!
+  "What it says."
+  status: RunStatus!
+  """
+  Why it says nothing about the skill: every case failed (two at least, with the skill), every case ended with the same error (two at
+  least), or every case was skipped. Null for any other run.
+  """
+  invalidReason: String
+  "How many cases the revision has; a run may leave some out."
+  caseCount: Int!
+  "How many passed."
+  passed: Int!
+  "How many failed."
+  failed: Int!
+  "How many could not be run."
+  errored: Int!
+  "How many were skipped."
+  skipped: Int!
+  "The share that passed, of those that passed or failed; null without any."
+  passRate: Rate
+  "What became of its cases, in the suite's order."
+  results(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Only results with this outcome; all when omitted."
+    outcome: CaseOutcome
+    "Only those on which server and runner disagree, or agree; all when omitted."
+    disagrees: Boolean
+  ): EvalResultConnection!
+  "The last run before it, of the same suite with the same variant, that is not INVALID; null for the first."
+  previous: EvalRun
+  "When it began; null when not said."
+  startedAt: Time
+  "When it ended; null when not said."
+  finishedAt: Time
+  "Who recorded it; null when the server did."
+  createdBy: User
+  "When it was recorded."
+  createdAt: Time!
+}
+
+"A page of runs."
+type EvalRunConnection {
+  "The runs with their cursors."
+  edges: [EvalRunEdge!]!
+  "The runs alone."
+  nodes: [EvalRun!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"A run in a page."
+type EvalRunEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The run."
+  node: EvalRun!
+}
+
+"What became of a case in a run."
+type EvalResult implements Node {
+  "The result's id."
+  id: ID!
+  "The run."
+  run: EvalRun!
+  "The id of the case in its suite."
+  caseKey: String!
+  "The case, as it was in the revision that was run."
+  case: EvalCase! @cost(weight: 5)
+  "What became of it: the verdict of record."
+  outcome: CaseOutcome!
+  "What the runner said."
+  reportedOutcome: CaseOutcome!
+  "Who decided. The server judges exact matches, JSON Schemas and assertions where the runner sent the output, unless it is too much work."
+  judgedBy: Judge!
+  "Why the server decided so, or why it could not; null where it had nothing to judge."
+  judgement: String
+  "Whether the server decided otherwise than the runner said."
+  disagrees: Boolean!
+  "The score, 0 to 1; null when not said."
+  score: Float
+  "The beginning of the output, 4 KiB at most; null when it was not sent."
+  outputExcerpt: String
+  "The size of the whole output in bytes; null when it was not sent."
+  outputBytes: Int
+  "What went wrong, in the runner's words, 4 KiB at most; null when nothing was said."
+  error: String
+  "How long it took, in milliseconds; null when not said."
+  durationMs: Int64
+}
+
+"A page of results."
+type EvalResultConnection {
+  "The results with their cursors."
+  edges: [EvalResultEdge!]!
+  "The results alone."
+  nodes: [EvalResult!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"A result in a page."
+type EvalResultEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The result."
+  node: EvalResult!
+}
+
+"Which runs to list. Everything given must hold."
+input RunFilter {
+  "Only runs of this suite."
+  suiteId: ID
+  "Only runs of this registry version."
+  versionId: ID
+  "Only runs of this snapshot."
+  snapshotId: ID
+  "Only runs that were made so."
+  variant: RunVariant
+  "Only runs that say this."
+  status: RunStatus
+}
+
+"What changed between two runs of a suite, case by case. Only cases that passed or failed in both are compared."
+type RunComparison {
+  "The run that it is measured by."
+  base: EvalRun!
+  "The run that is measured."
+  head: EvalRun!
+  "Cases that failed before and pass now, in the suite's order; at most 500."
+  fixed: [CaseChange!]! @cost(size: 50)
+  "Cases that passed before and fail now, in the suite's order; at most 500."
+  broken: [CaseChange!]! @cost(size: 50)
+  "How many cases passed twice."
+  passedTwice: Int!
+  "How many cases failed twice."
+  failedTwice: Int!
+  "How many cases were left out, skipped or in error in one of them."
+  notCompared: Int!
+  "How likely such a difference is by chance alone: McNemar's exact test, two-sided, 0 to 1."
+  pValue: Float!
+  "Why the comparison may mislead; null when nothing speaks against it."
+  caveat: String
+}
+
+"A case that ended otherwise in another run."
+type CaseChange {
+  "The id of the case in its suite."
+  caseKey: String!
+  "What became of it before."
+  base: EvalResult!
+  "What became of it now."
+  head: EvalResult!
+}
+
+"A run to record. The same run again, by its key, answers what was recorded; another run under the same key is refused."
+input RecordRunInput {
+  "The suite; one that can be run."
+  suiteId: ID!
+  "The number of the suite's revision; the present one when omitted."
+  revision: Int
+  "The registry version of the skill that was run."
+  versionId: ID
+  "The snapshot of the source of the skill that was run, in place of a version."
+  snapshotId: ID
+  "What it was made with."
+  variant: RunVariant!
+  "The runner's own name of the run, unique in the organization, 1 to 200 characters."
+  runKey: String!
+  "When it began."
+  startedAt: Time
+  "When it ended, not before it began."
+  finishedAt: Time
+  """
+  A list of at most one result for each case: an object with ` + "`" + `case_id` + "`" + `, ` + "`" + `outcome` + "`" + ` (` + "`" + `passed` + "`" + `, ` + "`" + `failed` + "`" + `, ` + "`" + `error` + "`" + ` or ` + "`" + `skipped` + "`" + `) and optionally ` + "`" + `score` + "`" + ` (0 to 1),
+  ` + "`" + `output` + "`" + ` (at most 256 KiB), ` + "`" + `error` + "`" + ` and ` + "`" + `duration_ms` + "`" + `. Unknown fields are ignored.
+  """
+  results: JSON!
+}
+
+"What becomes of recordRun."
+type RecordRunPayload {
+  "The run."
+  run: EvalRun!
+  "Whether it was new."
   isNew: Boolean!
 }
 
@@ -10659,6 +12628,31 @@ type Query {
     "Size of numbered pages, 1 to 100; 20 when omitted."
     perPage: Int
   ): RepoInstallationConnection! @auth(plan: PRO, can: REGISTRY_PUSH)
+  "One eval run; an error with code NOT_FOUND when there is none."
+  run(
+    "The run's id."
+    id: ID!
+  ): EvalRun
+  "The organization's eval runs, newest first."
+  runs(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: RunFilter
+  ): EvalRunConnection!
+  "What changed between two runs of the same suite."
+  compareRuns(
+    "The id of the run to measure by, such as the one before, or one without the skill."
+    baseId: ID!
+    "The id of the run to measure."
+    headId: ID!
+  ): RunComparison @cost(weight: 50)
   "One registry entry: one of the organization's, or a public or unlisted one; an error with code NOT_FOUND when there is none."
   entry(
     "The entry's id."
@@ -11080,6 +13074,40 @@ type Mutation {
     input: BindInstallationInput!
   ): BindInstallationPayload @auth(plan: PRO, can: REGISTRY_PUSH)
   """
+  Records what somebody decided about a suggestion. The same decision again answers the same review; another one is refused with CONFLICT
+  until the first is cleared. Accepted for a suite, it becomes a case of it, as with applySuggestion.
+  """
+  reviewSuggestion(
+    "The cloud source that it is a suggestion for."
+    sourceId: ID!
+    "The decision."
+    input: ReviewSuggestionInput!
+  ): ReviewSuggestionPayload @auth(can: SOURCES_WRITE)
+  "Makes a suggestion pending again. A case that came of it stays in its suite."
+  clearReview(
+    "The cloud source that it is a suggestion for."
+    sourceId: ID!
+    "The suggestion's id."
+    suggestionId: ID!
+  ): ClearReviewPayload @auth(can: SOURCES_WRITE)
+  "Appends a suggestion that is pending, or accepted as a draft, to a suite as a case. Twice is as good as once, for the same suite."
+  applySuggestion(
+    "The cloud source that it is a suggestion for."
+    sourceId: ID!
+    "The suggestion's id."
+    suggestionId: ID!
+    "The suite, and the case."
+    input: ApplySuggestionInput!
+  ): ApplySuggestionPayload @auth(can: SOURCES_WRITE)
+  """
+  Records a run of a suite. What the runner says about exact matches, JSON Schemas and assertions is judged again, where the output is there. A case that
+  failed becomes a suggestion, if it has a query, the skill was there and the suite belongs to a source.
+  """
+  recordRun(
+    "The run."
+    input: RecordRunInput!
+  ): RecordRunPayload @auth(can: SOURCES_WRITE)
+  """
   Publishes a new entry with its first version, through ` + "`" + `POST /api/v1/registry` + "`" + `. The very same again changes nothing; another
   archive or version under the same name fails with code CONFLICT.
   """
@@ -11315,6 +13343,16 @@ func (ec *executionContext) childFields_ApplyProposalPayload(ctx context.Context
 	return nil, fmt.Errorf("no field named %q was found under type ApplyProposalPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_ApplySuggestionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "suite":
+		return ec.fieldContext_ApplySuggestionPayload_suite(ctx, field)
+	case "review":
+		return ec.fieldContext_ApplySuggestionPayload_review(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ApplySuggestionPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_ApproveProposalPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "proposal":
@@ -11351,6 +13389,18 @@ func (ec *executionContext) childFields_CaseAssertion(ctx context.Context, field
 	return nil, fmt.Errorf("no field named %q was found under type CaseAssertion", field.Name)
 }
 
+func (ec *executionContext) childFields_CaseChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "caseKey":
+		return ec.fieldContext_CaseChange_caseKey(ctx, field)
+	case "base":
+		return ec.fieldContext_CaseChange_base(ctx, field)
+	case "head":
+		return ec.fieldContext_CaseChange_head(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CaseChange", field.Name)
+}
+
 func (ec *executionContext) childFields_ChangeMemberRolePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "user":
@@ -11365,6 +13415,14 @@ func (ec *executionContext) childFields_ChangeRepohostSettingsPayload(ctx contex
 		return ec.fieldContext_ChangeRepohostSettingsPayload_settings(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ChangeRepohostSettingsPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ClearReviewPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedId":
+		return ec.fieldContext_ClearReviewPayload_deletedId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ClearReviewPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_CloudSourceConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -11659,6 +13717,206 @@ func (ec *executionContext) childFields_EraseUserPayload(ctx context.Context, fi
 	return nil, fmt.Errorf("no field named %q was found under type EraseUserPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_EvalResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_EvalResult_id(ctx, field)
+	case "run":
+		return ec.fieldContext_EvalResult_run(ctx, field)
+	case "caseKey":
+		return ec.fieldContext_EvalResult_caseKey(ctx, field)
+	case "case":
+		return ec.fieldContext_EvalResult_case(ctx, field)
+	case "outcome":
+		return ec.fieldContext_EvalResult_outcome(ctx, field)
+	case "reportedOutcome":
+		return ec.fieldContext_EvalResult_reportedOutcome(ctx, field)
+	case "judgedBy":
+		return ec.fieldContext_EvalResult_judgedBy(ctx, field)
+	case "judgement":
+		return ec.fieldContext_EvalResult_judgement(ctx, field)
+	case "disagrees":
+		return ec.fieldContext_EvalResult_disagrees(ctx, field)
+	case "score":
+		return ec.fieldContext_EvalResult_score(ctx, field)
+	case "outputExcerpt":
+		return ec.fieldContext_EvalResult_outputExcerpt(ctx, field)
+	case "outputBytes":
+		return ec.fieldContext_EvalResult_outputBytes(ctx, field)
+	case "error":
+		return ec.fieldContext_EvalResult_error(ctx, field)
+	case "durationMs":
+		return ec.fieldContext_EvalResult_durationMs(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EvalResult", field.Name)
+}
+
+func (ec *executionContext) childFields_EvalResultConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_EvalResultConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_EvalResultConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_EvalResultConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_EvalResultConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EvalResultConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_EvalResultEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_EvalResultEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_EvalResultEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EvalResultEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_EvalRun(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_EvalRun_id(ctx, field)
+	case "suiteId":
+		return ec.fieldContext_EvalRun_suiteId(ctx, field)
+	case "suite":
+		return ec.fieldContext_EvalRun_suite(ctx, field)
+	case "revision":
+		return ec.fieldContext_EvalRun_revision(ctx, field)
+	case "suiteRevision":
+		return ec.fieldContext_EvalRun_suiteRevision(ctx, field)
+	case "versionId":
+		return ec.fieldContext_EvalRun_versionId(ctx, field)
+	case "snapshotId":
+		return ec.fieldContext_EvalRun_snapshotId(ctx, field)
+	case "snapshot":
+		return ec.fieldContext_EvalRun_snapshot(ctx, field)
+	case "variant":
+		return ec.fieldContext_EvalRun_variant(ctx, field)
+	case "runKey":
+		return ec.fieldContext_EvalRun_runKey(ctx, field)
+	case "status":
+		return ec.fieldContext_EvalRun_status(ctx, field)
+	case "invalidReason":
+		return ec.fieldContext_EvalRun_invalidReason(ctx, field)
+	case "caseCount":
+		return ec.fieldContext_EvalRun_caseCount(ctx, field)
+	case "passed":
+		return ec.fieldContext_EvalRun_passed(ctx, field)
+	case "failed":
+		return ec.fieldContext_EvalRun_failed(ctx, field)
+	case "errored":
+		return ec.fieldContext_EvalRun_errored(ctx, field)
+	case "skipped":
+		return ec.fieldContext_EvalRun_skipped(ctx, field)
+	case "passRate":
+		return ec.fieldContext_EvalRun_passRate(ctx, field)
+	case "results":
+		return ec.fieldContext_EvalRun_results(ctx, field)
+	case "previous":
+		return ec.fieldContext_EvalRun_previous(ctx, field)
+	case "startedAt":
+		return ec.fieldContext_EvalRun_startedAt(ctx, field)
+	case "finishedAt":
+		return ec.fieldContext_EvalRun_finishedAt(ctx, field)
+	case "createdBy":
+		return ec.fieldContext_EvalRun_createdBy(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_EvalRun_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EvalRun", field.Name)
+}
+
+func (ec *executionContext) childFields_EvalRunConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_EvalRunConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_EvalRunConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_EvalRunConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_EvalRunConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EvalRunConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_EvalRunEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_EvalRunEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_EvalRunEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EvalRunEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_EvalSuggestion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_EvalSuggestion_id(ctx, field)
+	case "cloudSource":
+		return ec.fieldContext_EvalSuggestion_cloudSource(ctx, field)
+	case "query":
+		return ec.fieldContext_EvalSuggestion_query(ctx, field)
+	case "shouldTrigger":
+		return ec.fieldContext_EvalSuggestion_shouldTrigger(ctx, field)
+	case "source":
+		return ec.fieldContext_EvalSuggestion_source(ctx, field)
+	case "provenance":
+		return ec.fieldContext_EvalSuggestion_provenance(ctx, field)
+	case "rationale":
+		return ec.fieldContext_EvalSuggestion_rationale(ctx, field)
+	case "observedCount":
+		return ec.fieldContext_EvalSuggestion_observedCount(ctx, field)
+	case "handledCount":
+		return ec.fieldContext_EvalSuggestion_handledCount(ctx, field)
+	case "confidence":
+		return ec.fieldContext_EvalSuggestion_confidence(ctx, field)
+	case "lastObservedAt":
+		return ec.fieldContext_EvalSuggestion_lastObservedAt(ctx, field)
+	case "invocationType":
+		return ec.fieldContext_EvalSuggestion_invocationType(ctx, field)
+	case "status":
+		return ec.fieldContext_EvalSuggestion_status(ctx, field)
+	case "review":
+		return ec.fieldContext_EvalSuggestion_review(ctx, field)
+	case "similar":
+		return ec.fieldContext_EvalSuggestion_similar(ctx, field)
+	case "evidence":
+		return ec.fieldContext_EvalSuggestion_evidence(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_EvalSuggestion_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EvalSuggestion", field.Name)
+}
+
+func (ec *executionContext) childFields_EvalSuggestionConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_EvalSuggestionConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_EvalSuggestionConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_EvalSuggestionConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_EvalSuggestionConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EvalSuggestionConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_EvalSuggestionEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_EvalSuggestionEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_EvalSuggestionEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EvalSuggestionEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_EvalSuite(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -11701,6 +13959,8 @@ func (ec *executionContext) childFields_EvalSuite(ctx context.Context, field gra
 		return ec.fieldContext_EvalSuite_updatedAt(ctx, field)
 	case "archivedAt":
 		return ec.fieldContext_EvalSuite_archivedAt(ctx, field)
+	case "runs":
+		return ec.fieldContext_EvalSuite_runs(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type EvalSuite", field.Name)
 }
@@ -12251,6 +14511,16 @@ func (ec *executionContext) childFields_Rate(ctx context.Context, field graphql.
 	return nil, fmt.Errorf("no field named %q was found under type Rate", field.Name)
 }
 
+func (ec *executionContext) childFields_RecordRunPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "run":
+		return ec.fieldContext_RecordRunPayload_run(ctx, field)
+	case "isNew":
+		return ec.fieldContext_RecordRunPayload_isNew(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RecordRunPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_RegistryEntry(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -12667,6 +14937,14 @@ func (ec *executionContext) childFields_Repository(ctx context.Context, field gr
 	return nil, fmt.Errorf("no field named %q was found under type Repository", field.Name)
 }
 
+func (ec *executionContext) childFields_ReviewSuggestionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "review":
+		return ec.fieldContext_ReviewSuggestionPayload_review(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ReviewSuggestionPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_RevokeApiKeyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "apiKey":
@@ -12695,6 +14973,30 @@ func (ec *executionContext) childFields_RollbackEntryPayload(ctx context.Context
 		return ec.fieldContext_RollbackEntryPayload_reason(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RollbackEntryPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RunComparison(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "base":
+		return ec.fieldContext_RunComparison_base(ctx, field)
+	case "head":
+		return ec.fieldContext_RunComparison_head(ctx, field)
+	case "fixed":
+		return ec.fieldContext_RunComparison_fixed(ctx, field)
+	case "broken":
+		return ec.fieldContext_RunComparison_broken(ctx, field)
+	case "passedTwice":
+		return ec.fieldContext_RunComparison_passedTwice(ctx, field)
+	case "failedTwice":
+		return ec.fieldContext_RunComparison_failedTwice(ctx, field)
+	case "notCompared":
+		return ec.fieldContext_RunComparison_notCompared(ctx, field)
+	case "pValue":
+		return ec.fieldContext_RunComparison_pValue(ctx, field)
+	case "caveat":
+		return ec.fieldContext_RunComparison_caveat(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RunComparison", field.Name)
 }
 
 func (ec *executionContext) childFields_SignalAggregate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -12835,6 +15137,16 @@ func (ec *executionContext) childFields_SignalWeek(ctx context.Context, field gr
 	return nil, fmt.Errorf("no field named %q was found under type SignalWeek", field.Name)
 }
 
+func (ec *executionContext) childFields_SimilarSuggestion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "similarity":
+		return ec.fieldContext_SimilarSuggestion_similarity(ctx, field)
+	case "suggestion":
+		return ec.fieldContext_SimilarSuggestion_suggestion(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SimilarSuggestion", field.Name)
+}
+
 func (ec *executionContext) childFields_Skill(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -12885,6 +15197,8 @@ func (ec *executionContext) childFields_Skill(ctx context.Context, field graphql
 		return ec.fieldContext_Skill_proposals(ctx, field)
 	case "sources":
 		return ec.fieldContext_Skill_sources(ctx, field)
+	case "suggestions":
+		return ec.fieldContext_Skill_suggestions(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Skill", field.Name)
 }
@@ -12979,6 +15293,8 @@ func (ec *executionContext) childFields_Snapshot(ctx context.Context, field grap
 		return ec.fieldContext_Snapshot_createdBy(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Snapshot_createdAt(ctx, field)
+	case "runs":
+		return ec.fieldContext_Snapshot_runs(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Snapshot", field.Name)
 }
@@ -13081,6 +15397,118 @@ func (ec *executionContext) childFields_SubmitSignalsPayload(ctx context.Context
 		return ec.fieldContext_SubmitSignalsPayload_duplicates(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SubmitSignalsPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_SuggestionEvidence(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "provenance":
+		return ec.fieldContext_SuggestionEvidence_provenance(ctx, field)
+	case "observedAt":
+		return ec.fieldContext_SuggestionEvidence_observedAt(ctx, field)
+	case "sessionKey":
+		return ec.fieldContext_SuggestionEvidence_sessionKey(ctx, field)
+	case "promptKey":
+		return ec.fieldContext_SuggestionEvidence_promptKey(ctx, field)
+	case "signalKey":
+		return ec.fieldContext_SuggestionEvidence_signalKey(ctx, field)
+	case "run":
+		return ec.fieldContext_SuggestionEvidence_run(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SuggestionEvidence", field.Name)
+}
+
+func (ec *executionContext) childFields_SuggestionEvidenceConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_SuggestionEvidenceConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_SuggestionEvidenceConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_SuggestionEvidenceConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_SuggestionEvidenceConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SuggestionEvidenceConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_SuggestionEvidenceEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_SuggestionEvidenceEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_SuggestionEvidenceEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SuggestionEvidenceEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_SuggestionReview(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_SuggestionReview_id(ctx, field)
+	case "suggestionId":
+		return ec.fieldContext_SuggestionReview_suggestionId(ctx, field)
+	case "suggestion":
+		return ec.fieldContext_SuggestionReview_suggestion(ctx, field)
+	case "cloudSource":
+		return ec.fieldContext_SuggestionReview_cloudSource(ctx, field)
+	case "reviewStatus":
+		return ec.fieldContext_SuggestionReview_reviewStatus(ctx, field)
+	case "acceptTarget":
+		return ec.fieldContext_SuggestionReview_acceptTarget(ctx, field)
+	case "appliedSuiteId":
+		return ec.fieldContext_SuggestionReview_appliedSuiteId(ctx, field)
+	case "appliedSuite":
+		return ec.fieldContext_SuggestionReview_appliedSuite(ctx, field)
+	case "appliedToSuiteAt":
+		return ec.fieldContext_SuggestionReview_appliedToSuiteAt(ctx, field)
+	case "query":
+		return ec.fieldContext_SuggestionReview_query(ctx, field)
+	case "shouldTrigger":
+		return ec.fieldContext_SuggestionReview_shouldTrigger(ctx, field)
+	case "source":
+		return ec.fieldContext_SuggestionReview_source(ctx, field)
+	case "provenance":
+		return ec.fieldContext_SuggestionReview_provenance(ctx, field)
+	case "rationale":
+		return ec.fieldContext_SuggestionReview_rationale(ctx, field)
+	case "observedCount":
+		return ec.fieldContext_SuggestionReview_observedCount(ctx, field)
+	case "confidence":
+		return ec.fieldContext_SuggestionReview_confidence(ctx, field)
+	case "lastObservedAt":
+		return ec.fieldContext_SuggestionReview_lastObservedAt(ctx, field)
+	case "invocationType":
+		return ec.fieldContext_SuggestionReview_invocationType(ctx, field)
+	case "reviewedBy":
+		return ec.fieldContext_SuggestionReview_reviewedBy(ctx, field)
+	case "reviewedAt":
+		return ec.fieldContext_SuggestionReview_reviewedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SuggestionReview", field.Name)
+}
+
+func (ec *executionContext) childFields_SuggestionReviewConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_SuggestionReviewConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_SuggestionReviewConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_SuggestionReviewConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_SuggestionReviewConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SuggestionReviewConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_SuggestionReviewEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_SuggestionReviewEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_SuggestionReviewEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SuggestionReviewEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_SuiteRevision(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -13635,7 +16063,151 @@ func (ec *executionContext) field_CommunityOverview_skill_args(ctx context.Conte
 	return args, nil
 }
 
+func (ec *executionContext) field_EvalRun_results_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "outcome",
+		func(ctx context.Context, v any) (*models.CaseOutcome, error) {
+			return ec.unmarshalOCaseOutcome2ᚖskillgraphᚋmodelsᚐCaseOutcome(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["outcome"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "disagrees",
+		func(ctx context.Context, v any) (*bool, error) {
+			return ec.unmarshalOBoolean2ᚖbool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["disagrees"] = arg5
+	return args, nil
+}
+
+func (ec *executionContext) field_EvalSuggestion_evidence_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_EvalSuggestion_similar_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_EvalSuite_revisions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_EvalSuite_runs_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
@@ -13706,6 +16278,36 @@ func (ec *executionContext) field_Mutation_applyProposal_args(ctx context.Contex
 		return nil, err
 	}
 	args["versionId"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_applySuggestion_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "sourceId",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["sourceId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "suggestionId",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["suggestionId"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.ApplySuggestionInput, error) {
+			return ec.unmarshalNApplySuggestionInput2skillgraphᚋmodelsᚐApplySuggestionInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg2
 	return args, nil
 }
 
@@ -13784,6 +16386,28 @@ func (ec *executionContext) field_Mutation_changeRepohostSettings_args(ctx conte
 		return nil, err
 	}
 	args["writeBackMode"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_clearReview_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "sourceId",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["sourceId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "suggestionId",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["suggestionId"] = arg1
 	return args, nil
 }
 
@@ -14081,6 +16705,20 @@ func (ec *executionContext) field_Mutation_pushVersion_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_recordRun_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.RecordRunInput, error) {
+			return ec.unmarshalNRecordRunInput2skillgraphᚋmodelsᚐRecordRunInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_rejectProposal_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -14120,6 +16758,28 @@ func (ec *executionContext) field_Mutation_restoreSuite_args(ctx context.Context
 		return nil, err
 	}
 	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_reviewSuggestion_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "sourceId",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["sourceId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.ReviewSuggestionInput, error) {
+			return ec.unmarshalNReviewSuggestionInput2skillgraphᚋmodelsᚐReviewSuggestionInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
 	return args, nil
 }
 
@@ -14583,6 +17243,28 @@ func (ec *executionContext) field_Query_alerts_args(ctx context.Context, rawArgs
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_compareRuns_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "baseId",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["baseId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "headId",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["headId"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_downloadUrl_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -15030,6 +17712,66 @@ func (ec *executionContext) field_Query_repositories_args(ctx context.Context, r
 		return nil, err
 	}
 	args["installationId"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_run_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_runs_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.RunFilter, error) {
+			return ec.unmarshalORunFilter2ᚖskillgraphᚋmodelsᚐRunFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
 	return args, nil
 }
 
@@ -15549,6 +18291,44 @@ func (ec *executionContext) field_RepoLink_attempts_args(ctx context.Context, ra
 	return args, nil
 }
 
+func (ec *executionContext) field_RepohostSource_reviews_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
 func (ec *executionContext) field_RepohostSource_snapshots_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -15584,6 +18364,60 @@ func (ec *executionContext) field_RepohostSource_snapshots_args(ctx context.Cont
 		return nil, err
 	}
 	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_RepohostSource_suggestions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.SuggestionFilter, error) {
+			return ec.unmarshalOSuggestionFilter2ᚖskillgraphᚋmodelsᚐSuggestionFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) (*models.SuggestionOrder, error) {
+			return ec.unmarshalOSuggestionOrder2ᚖskillgraphᚋmodelsᚐSuggestionOrder(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg5
 	return args, nil
 }
 
@@ -15865,6 +18699,60 @@ func (ec *executionContext) field_Skill_sources_args(ctx context.Context, rawArg
 	return args, nil
 }
 
+func (ec *executionContext) field_Skill_suggestions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.SuggestionFilter, error) {
+			return ec.unmarshalOSuggestionFilter2ᚖskillgraphᚋmodelsᚐSuggestionFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) (*models.SuggestionOrder, error) {
+			return ec.unmarshalOSuggestionOrder2ᚖskillgraphᚋmodelsᚐSuggestionOrder(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg5
+	return args, nil
+}
+
 func (ec *executionContext) field_Snapshot_file_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -15880,6 +18768,82 @@ func (ec *executionContext) field_Snapshot_file_args(ctx context.Context, rawArg
 }
 
 func (ec *executionContext) field_Snapshot_files_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Snapshot_runs_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_UploadSource_reviews_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
@@ -15952,6 +18916,60 @@ func (ec *executionContext) field_UploadSource_snapshots_args(ctx context.Contex
 		return nil, err
 	}
 	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_UploadSource_suggestions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.SuggestionFilter, error) {
+			return ec.unmarshalOSuggestionFilter2ᚖskillgraphᚋmodelsᚐSuggestionFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) (*models.SuggestionOrder, error) {
+			return ec.unmarshalOSuggestionOrder2ᚖskillgraphᚋmodelsᚐSuggestionOrder(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg5
 	return args, nil
 }
 
@@ -17208,6 +20226,70 @@ func (ec *executionContext) fieldContext_ApplyProposalPayload_proposal(_ context
 	return fc, nil
 }
 
+func (ec *executionContext) _ApplySuggestionPayload_suite(ctx context.Context, field graphql.CollectedField, obj *models.ApplySuggestionPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ApplySuggestionPayload_suite(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Suite, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EvalSuite) graphql.Marshaler {
+			return ec.marshalNEvalSuite2ᚖskillgraphᚋmodelsᚐEvalSuite(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ApplySuggestionPayload_suite(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ApplySuggestionPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalSuite(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ApplySuggestionPayload_review(ctx context.Context, field graphql.CollectedField, obj *models.ApplySuggestionPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ApplySuggestionPayload_review(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Review, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SuggestionReview) graphql.Marshaler {
+			return ec.marshalNSuggestionReview2ᚖskillgraphᚋmodelsᚐSuggestionReview(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ApplySuggestionPayload_review(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ApplySuggestionPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SuggestionReview(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _ApproveProposalPayload_proposal(ctx context.Context, field graphql.CollectedField, obj *models.ApproveProposalPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -17520,6 +20602,93 @@ func (ec *executionContext) fieldContext_CaseAssertion_value(_ context.Context, 
 	return graphql.NewScalarFieldContext("CaseAssertion", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _CaseChange_caseKey(ctx context.Context, field graphql.CollectedField, obj *models.CaseChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CaseChange_caseKey(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CaseKey, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CaseChange_caseKey(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CaseChange", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _CaseChange_base(ctx context.Context, field graphql.CollectedField, obj *models.CaseChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CaseChange_base(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.CaseChange().Base(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EvalResult) graphql.Marshaler {
+			return ec.marshalNEvalResult2ᚖskillgraphᚋmodelsᚐEvalResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CaseChange_base(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CaseChange",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalResult(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CaseChange_head(ctx context.Context, field graphql.CollectedField, obj *models.CaseChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CaseChange_head(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.CaseChange().Head(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EvalResult) graphql.Marshaler {
+			return ec.marshalNEvalResult2ᚖskillgraphᚋmodelsᚐEvalResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CaseChange_head(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CaseChange",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalResult(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _ChangeMemberRolePayload_user(ctx context.Context, field graphql.CollectedField, obj *models.ChangeMemberRolePayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -17582,6 +20751,29 @@ func (ec *executionContext) fieldContext_ChangeRepohostSettingsPayload_settings(
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _ClearReviewPayload_deletedId(ctx context.Context, field graphql.CollectedField, obj *models.ClearReviewPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ClearReviewPayload_deletedId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeletedID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ClearReviewPayload_deletedId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ClearReviewPayload", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
 func (ec *executionContext) _CloudSourceConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.CloudSourceConnection) (ret graphql.Marshaler) {
@@ -19604,6 +22796,1946 @@ func (ec *executionContext) fieldContext_EraseUserPayload_erased(_ context.Conte
 	return fc, nil
 }
 
+func (ec *executionContext) _EvalResult_id(ctx context.Context, field graphql.CollectedField, obj *models.EvalResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalResult_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalResult_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalResult", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _EvalResult_run(ctx context.Context, field graphql.CollectedField, obj *models.EvalResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalResult_run(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.EvalResult().Run(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EvalRun) graphql.Marshaler {
+			return ec.marshalNEvalRun2ᚖskillgraphᚋmodelsᚐEvalRun(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalResult_run(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalResult",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalRun(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalResult_caseKey(ctx context.Context, field graphql.CollectedField, obj *models.EvalResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalResult_caseKey(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CaseKey, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalResult_caseKey(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalResult", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EvalResult_case(ctx context.Context, field graphql.CollectedField, obj *models.EvalResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalResult_case(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.EvalResult().Case(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.EvalCase) graphql.Marshaler {
+			return ec.marshalNEvalCase2skillgraphᚋmodelsᚐEvalCase(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalResult_case(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalResult",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalResult_outcome(ctx context.Context, field graphql.CollectedField, obj *models.EvalResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalResult_outcome(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Outcome, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.CaseOutcome) graphql.Marshaler {
+			return ec.marshalNCaseOutcome2skillgraphᚋmodelsᚐCaseOutcome(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalResult_outcome(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalResult", field, false, false, errors.New("field of type CaseOutcome does not have child fields"))
+}
+
+func (ec *executionContext) _EvalResult_reportedOutcome(ctx context.Context, field graphql.CollectedField, obj *models.EvalResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalResult_reportedOutcome(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ReportedOutcome, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.CaseOutcome) graphql.Marshaler {
+			return ec.marshalNCaseOutcome2skillgraphᚋmodelsᚐCaseOutcome(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalResult_reportedOutcome(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalResult", field, false, false, errors.New("field of type CaseOutcome does not have child fields"))
+}
+
+func (ec *executionContext) _EvalResult_judgedBy(ctx context.Context, field graphql.CollectedField, obj *models.EvalResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalResult_judgedBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.JudgedBy, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.Judge) graphql.Marshaler {
+			return ec.marshalNJudge2skillgraphᚋmodelsᚐJudge(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalResult_judgedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalResult", field, false, false, errors.New("field of type Judge does not have child fields"))
+}
+
+func (ec *executionContext) _EvalResult_judgement(ctx context.Context, field graphql.CollectedField, obj *models.EvalResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalResult_judgement(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Judgement, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EvalResult_judgement(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalResult", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EvalResult_disagrees(ctx context.Context, field graphql.CollectedField, obj *models.EvalResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalResult_disagrees(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Disagrees(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalResult_disagrees(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalResult", field, true, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _EvalResult_score(ctx context.Context, field graphql.CollectedField, obj *models.EvalResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalResult_score(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Score, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EvalResult_score(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalResult", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _EvalResult_outputExcerpt(ctx context.Context, field graphql.CollectedField, obj *models.EvalResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalResult_outputExcerpt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OutputExcerpt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EvalResult_outputExcerpt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalResult", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EvalResult_outputBytes(ctx context.Context, field graphql.CollectedField, obj *models.EvalResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalResult_outputBytes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OutputBytes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EvalResult_outputBytes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalResult", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _EvalResult_error(ctx context.Context, field graphql.CollectedField, obj *models.EvalResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalResult_error(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Error, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EvalResult_error(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalResult", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EvalResult_durationMs(ctx context.Context, field graphql.CollectedField, obj *models.EvalResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalResult_durationMs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DurationMs, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt642ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EvalResult_durationMs(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalResult", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _EvalResultConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.EvalResult]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalResultConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.EvalResult]) graphql.Marshaler {
+			return ec.marshalNEvalResultEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalResultConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalResultConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalResultEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalResultConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.EvalResult]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalResultConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.EvalResult) graphql.Marshaler {
+			return ec.marshalNEvalResult2ᚕᚖskillgraphᚋmodelsᚐEvalResultᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalResultConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalResultConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalResult(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalResultConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.EvalResult]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalResultConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalResultConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalResultConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalResultConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.EvalResult]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalResultConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalResultConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalResultConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _EvalResultEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.EvalResult]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalResultEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalResultEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalResultEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EvalResultEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.EvalResult]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalResultEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EvalResult) graphql.Marshaler {
+			return ec.marshalNEvalResult2ᚖskillgraphᚋmodelsᚐEvalResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalResultEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalResultEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalResult(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalRun_id(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalRun", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _EvalRun_suiteId(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_suiteId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SuiteID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_suiteId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalRun", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _EvalRun_suite(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_suite(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.EvalRun().Suite(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EvalSuite) graphql.Marshaler {
+			return ec.marshalNEvalSuite2ᚖskillgraphᚋmodelsᚐEvalSuite(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_suite(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalRun",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalSuite(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalRun_revision(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_revision(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Revision, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_revision(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalRun", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _EvalRun_suiteRevision(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_suiteRevision(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.EvalRun().SuiteRevision(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SuiteRevision) graphql.Marshaler {
+			return ec.marshalNSuiteRevision2ᚖskillgraphᚋmodelsᚐSuiteRevision(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_suiteRevision(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalRun",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SuiteRevision(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalRun_versionId(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_versionId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.VersionID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ids.ID) graphql.Marshaler {
+			return ec.marshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_versionId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalRun", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _EvalRun_snapshotId(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_snapshotId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SnapshotID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ids.ID) graphql.Marshaler {
+			return ec.marshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_snapshotId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalRun", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _EvalRun_snapshot(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_snapshot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.EvalRun().Snapshot(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Snapshot) graphql.Marshaler {
+			return ec.marshalOSnapshot2ᚖskillgraphᚋmodelsᚐSnapshot(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_snapshot(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalRun",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Snapshot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalRun_variant(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_variant(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Variant, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.RunVariant) graphql.Marshaler {
+			return ec.marshalNRunVariant2skillgraphᚋmodelsᚐRunVariant(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_variant(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalRun", field, false, false, errors.New("field of type RunVariant does not have child fields"))
+}
+
+func (ec *executionContext) _EvalRun_runKey(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_runKey(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RunKey, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_runKey(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalRun", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EvalRun_status(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.RunStatus) graphql.Marshaler {
+			return ec.marshalNRunStatus2skillgraphᚋmodelsᚐRunStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalRun", field, false, false, errors.New("field of type RunStatus does not have child fields"))
+}
+
+func (ec *executionContext) _EvalRun_invalidReason(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_invalidReason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.InvalidReason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_invalidReason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalRun", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EvalRun_caseCount(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_caseCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CaseCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_caseCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalRun", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _EvalRun_passed(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_passed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Passed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_passed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalRun", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _EvalRun_failed(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_failed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Failed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_failed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalRun", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _EvalRun_errored(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_errored(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Errored, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_errored(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalRun", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _EvalRun_skipped(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_skipped(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Skipped, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_skipped(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalRun", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _EvalRun_passRate(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_passRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PassRate(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+			return ec.marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_passRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalRun",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Rate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalRun_results(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_results(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.EvalRun().Results(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["outcome"].(*models.CaseOutcome), fc.Args["disagrees"].(*bool))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalResult]) graphql.Marshaler {
+			return ec.marshalNEvalResultConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_results(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalRun",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalResultConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_EvalRun_results_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalRun_previous(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_previous(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.EvalRun().Previous(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EvalRun) graphql.Marshaler {
+			return ec.marshalOEvalRun2ᚖskillgraphᚋmodelsᚐEvalRun(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_previous(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalRun",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalRun(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalRun_startedAt(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_startedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StartedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_startedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalRun", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _EvalRun_finishedAt(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_finishedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FinishedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_finishedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalRun", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _EvalRun_createdBy(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_createdBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.EvalRun().CreatedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖskillgraphᚋmodelsᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_createdBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalRun",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalRun_createdAt(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalRun", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _EvalRunConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.EvalRun]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRunConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.EvalRun]) graphql.Marshaler {
+			return ec.marshalNEvalRunEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRunConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalRunConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalRunEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalRunConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.EvalRun]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRunConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.EvalRun) graphql.Marshaler {
+			return ec.marshalNEvalRun2ᚕᚖskillgraphᚋmodelsᚐEvalRunᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRunConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalRunConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalRun(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalRunConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.EvalRun]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRunConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRunConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalRunConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalRunConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.EvalRun]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRunConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRunConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalRunConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _EvalRunEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.EvalRun]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRunEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRunEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalRunEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EvalRunEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.EvalRun]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRunEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EvalRun) graphql.Marshaler {
+			return ec.marshalNEvalRun2ᚖskillgraphᚋmodelsᚐEvalRun(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRunEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalRunEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalRun(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalSuggestion_id(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuggestion_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuggestion_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalSuggestion", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _EvalSuggestion_cloudSource(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuggestion_cloudSource(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.EvalSuggestion().CloudSource(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+			return ec.marshalNCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuggestion_cloudSource(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalSuggestion",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalSuggestion_query(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuggestion_query(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Query, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuggestion_query(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalSuggestion", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EvalSuggestion_shouldTrigger(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuggestion_shouldTrigger(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ShouldTrigger, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuggestion_shouldTrigger(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalSuggestion", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _EvalSuggestion_source(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuggestion_source(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Source(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.EvidenceSource) graphql.Marshaler {
+			return ec.marshalNEvidenceSource2skillgraphᚋmodelsᚐEvidenceSource(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuggestion_source(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalSuggestion", field, true, false, errors.New("field of type EvidenceSource does not have child fields"))
+}
+
+func (ec *executionContext) _EvalSuggestion_provenance(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuggestion_provenance(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Provenance, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.Provenance) graphql.Marshaler {
+			return ec.marshalNProvenance2skillgraphᚋmodelsᚐProvenance(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuggestion_provenance(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalSuggestion", field, false, false, errors.New("field of type Provenance does not have child fields"))
+}
+
+func (ec *executionContext) _EvalSuggestion_rationale(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuggestion_rationale(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rationale(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuggestion_rationale(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalSuggestion", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EvalSuggestion_observedCount(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuggestion_observedCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ObservedCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuggestion_observedCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalSuggestion", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _EvalSuggestion_handledCount(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuggestion_handledCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.HandledCount(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuggestion_handledCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalSuggestion", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _EvalSuggestion_confidence(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuggestion_confidence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Confidence, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuggestion_confidence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalSuggestion", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _EvalSuggestion_lastObservedAt(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuggestion_lastObservedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastObservedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuggestion_lastObservedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalSuggestion", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _EvalSuggestion_invocationType(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuggestion_invocationType(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.InvocationType, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuggestion_invocationType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalSuggestion", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EvalSuggestion_status(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuggestion_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.EvalSuggestion().Status(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.SuggestionStatus) graphql.Marshaler {
+			return ec.marshalNSuggestionStatus2skillgraphᚋmodelsᚐSuggestionStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuggestion_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalSuggestion", field, true, true, errors.New("field of type SuggestionStatus does not have child fields"))
+}
+
+func (ec *executionContext) _EvalSuggestion_review(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuggestion_review(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.EvalSuggestion().Review(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SuggestionReview) graphql.Marshaler {
+			return ec.marshalOSuggestionReview2ᚖskillgraphᚋmodelsᚐSuggestionReview(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuggestion_review(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalSuggestion",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SuggestionReview(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalSuggestion_similar(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuggestion_similar(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.EvalSuggestion().Similar(ctx, obj, fc.Args["first"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.SimilarSuggestion) graphql.Marshaler {
+			return ec.marshalNSimilarSuggestion2ᚕᚖskillgraphᚋmodelsᚐSimilarSuggestionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuggestion_similar(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalSuggestion",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SimilarSuggestion(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_EvalSuggestion_similar_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalSuggestion_evidence(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuggestion_evidence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.EvalSuggestion().Evidence(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.SuggestionEvidence]) graphql.Marshaler {
+			return ec.marshalNSuggestionEvidenceConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuggestion_evidence(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalSuggestion",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SuggestionEvidenceConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_EvalSuggestion_evidence_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalSuggestion_createdAt(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuggestion_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuggestion_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalSuggestion", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _EvalSuggestionConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.EvalSuggestion]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuggestionConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.EvalSuggestion]) graphql.Marshaler {
+			return ec.marshalNEvalSuggestionEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuggestionConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalSuggestionConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalSuggestionEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalSuggestionConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.EvalSuggestion]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuggestionConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.EvalSuggestion) graphql.Marshaler {
+			return ec.marshalNEvalSuggestion2ᚕᚖskillgraphᚋmodelsᚐEvalSuggestionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuggestionConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalSuggestionConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalSuggestion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalSuggestionConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.EvalSuggestion]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuggestionConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuggestionConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalSuggestionConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalSuggestionConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.EvalSuggestion]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuggestionConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuggestionConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalSuggestionConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _EvalSuggestionEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.EvalSuggestion]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuggestionEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuggestionEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvalSuggestionEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EvalSuggestionEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.EvalSuggestion]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuggestionEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EvalSuggestion) graphql.Marshaler {
+			return ec.marshalNEvalSuggestion2ᚖskillgraphᚋmodelsᚐEvalSuggestion(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuggestionEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalSuggestionEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalSuggestion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _EvalSuite_id(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuite) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -20110,6 +25242,50 @@ func (ec *executionContext) _EvalSuite_archivedAt(ctx context.Context, field gra
 }
 func (ec *executionContext) fieldContext_EvalSuite_archivedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("EvalSuite", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _EvalSuite_runs(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuite) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuite_runs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.EvalSuite().Runs(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalRun]) graphql.Marshaler {
+			return ec.marshalNEvalRunConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuite_runs(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalSuite",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalRunConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_EvalSuite_runs_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _EvalSuiteConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.EvalSuite]) (ret graphql.Marshaler) {
@@ -23753,6 +28929,182 @@ func (ec *executionContext) fieldContext_Mutation_bindInstallation(ctx context.C
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_bindInstallation_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_reviewSuggestion(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_reviewSuggestion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ReviewSuggestion(ctx, fc.Args["sourceId"].(ids.ID), fc.Args["input"].(models.ReviewSuggestionInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.ReviewSuggestionPayload) graphql.Marshaler {
+			return ec.marshalOReviewSuggestionPayload2ᚖskillgraphᚋmodelsᚐReviewSuggestionPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_reviewSuggestion(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ReviewSuggestionPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_reviewSuggestion_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_clearReview(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_clearReview(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ClearReview(ctx, fc.Args["sourceId"].(ids.ID), fc.Args["suggestionId"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.ClearReviewPayload) graphql.Marshaler {
+			return ec.marshalOClearReviewPayload2ᚖskillgraphᚋmodelsᚐClearReviewPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_clearReview(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ClearReviewPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_clearReview_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_applySuggestion(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_applySuggestion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ApplySuggestion(ctx, fc.Args["sourceId"].(ids.ID), fc.Args["suggestionId"].(ids.ID), fc.Args["input"].(models.ApplySuggestionInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.ApplySuggestionPayload) graphql.Marshaler {
+			return ec.marshalOApplySuggestionPayload2ᚖskillgraphᚋmodelsᚐApplySuggestionPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_applySuggestion(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ApplySuggestionPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_applySuggestion_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_recordRun(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_recordRun(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RecordRun(ctx, fc.Args["input"].(models.RecordRunInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RecordRunPayload) graphql.Marshaler {
+			return ec.marshalORecordRunPayload2ᚖskillgraphᚋmodelsᚐRecordRunPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_recordRun(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RecordRunPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_recordRun_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -27634,6 +32986,138 @@ func (ec *executionContext) fieldContext_Query_repoInstallations(ctx context.Con
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_run(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_run(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Run(ctx, fc.Args["id"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EvalRun) graphql.Marshaler {
+			return ec.marshalOEvalRun2ᚖskillgraphᚋmodelsᚐEvalRun(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_run(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalRun(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_run_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_runs(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_runs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Runs(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.RunFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalRun]) graphql.Marshaler {
+			return ec.marshalNEvalRunConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_runs(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalRunConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_runs_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_compareRuns(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_compareRuns(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().CompareRuns(ctx, fc.Args["baseId"].(ids.ID), fc.Args["headId"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RunComparison) graphql.Marshaler {
+			return ec.marshalORunComparison2ᚖskillgraphᚋmodelsᚐRunComparison(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_compareRuns(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RunComparison(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_compareRuns_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_entry(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -28272,6 +33756,61 @@ func (ec *executionContext) _Rate_high(ctx context.Context, field graphql.Collec
 }
 func (ec *executionContext) fieldContext_Rate_high(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Rate", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _RecordRunPayload_run(ctx context.Context, field graphql.CollectedField, obj *models.RecordRunPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RecordRunPayload_run(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Run, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EvalRun) graphql.Marshaler {
+			return ec.marshalNEvalRun2ᚖskillgraphᚋmodelsᚐEvalRun(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RecordRunPayload_run(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RecordRunPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalRun(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RecordRunPayload_isNew(ctx context.Context, field graphql.CollectedField, obj *models.RecordRunPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RecordRunPayload_isNew(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IsNew, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RecordRunPayload_isNew(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RecordRunPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
 func (ec *executionContext) _RegistryEntry_id(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
@@ -32222,6 +37761,94 @@ func (ec *executionContext) fieldContext_RepohostSource_createdAt(_ context.Cont
 	return graphql.NewScalarFieldContext("RepohostSource", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
+func (ec *executionContext) _RepohostSource_suggestions(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_suggestions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RepohostSource().Suggestions(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.SuggestionFilter), fc.Args["orderBy"].(*models.SuggestionOrder))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalSuggestion]) graphql.Marshaler {
+			return ec.marshalNEvalSuggestionConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_suggestions(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepohostSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalSuggestionConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RepohostSource_suggestions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepohostSource_reviews(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_reviews(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RepohostSource().Reviews(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.SuggestionReview]) graphql.Marshaler {
+			return ec.marshalNSuggestionReviewConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_reviews(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepohostSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SuggestionReviewConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RepohostSource_reviews_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _RepohostSource_repoFullName(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -32530,6 +38157,38 @@ func (ec *executionContext) fieldContext_Repository_connectedElsewhere(_ context
 	return graphql.NewScalarFieldContext("Repository", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
+func (ec *executionContext) _ReviewSuggestionPayload_review(ctx context.Context, field graphql.CollectedField, obj *models.ReviewSuggestionPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReviewSuggestionPayload_review(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Review, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SuggestionReview) graphql.Marshaler {
+			return ec.marshalNSuggestionReview2ᚖskillgraphᚋmodelsᚐSuggestionReview(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ReviewSuggestionPayload_review(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ReviewSuggestionPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SuggestionReview(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _RevokeApiKeyPayload_apiKey(ctx context.Context, field graphql.CollectedField, obj *models.RevokeAPIKeyPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -32711,6 +38370,249 @@ func (ec *executionContext) _RollbackEntryPayload_reason(ctx context.Context, fi
 }
 func (ec *executionContext) fieldContext_RollbackEntryPayload_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("RollbackEntryPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RunComparison_base(ctx context.Context, field graphql.CollectedField, obj *models.RunComparison) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RunComparison_base(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RunComparison().Base(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EvalRun) graphql.Marshaler {
+			return ec.marshalNEvalRun2ᚖskillgraphᚋmodelsᚐEvalRun(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RunComparison_base(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RunComparison",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalRun(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RunComparison_head(ctx context.Context, field graphql.CollectedField, obj *models.RunComparison) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RunComparison_head(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RunComparison().Head(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EvalRun) graphql.Marshaler {
+			return ec.marshalNEvalRun2ᚖskillgraphᚋmodelsᚐEvalRun(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RunComparison_head(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RunComparison",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalRun(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RunComparison_fixed(ctx context.Context, field graphql.CollectedField, obj *models.RunComparison) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RunComparison_fixed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Fixed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.CaseChange) graphql.Marshaler {
+			return ec.marshalNCaseChange2ᚕᚖskillgraphᚋmodelsᚐCaseChangeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RunComparison_fixed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RunComparison",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CaseChange(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RunComparison_broken(ctx context.Context, field graphql.CollectedField, obj *models.RunComparison) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RunComparison_broken(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Broken, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.CaseChange) graphql.Marshaler {
+			return ec.marshalNCaseChange2ᚕᚖskillgraphᚋmodelsᚐCaseChangeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RunComparison_broken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RunComparison",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CaseChange(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RunComparison_passedTwice(ctx context.Context, field graphql.CollectedField, obj *models.RunComparison) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RunComparison_passedTwice(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PassedTwice, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RunComparison_passedTwice(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RunComparison", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _RunComparison_failedTwice(ctx context.Context, field graphql.CollectedField, obj *models.RunComparison) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RunComparison_failedTwice(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FailedTwice, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RunComparison_failedTwice(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RunComparison", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _RunComparison_notCompared(ctx context.Context, field graphql.CollectedField, obj *models.RunComparison) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RunComparison_notCompared(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.NotCompared, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RunComparison_notCompared(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RunComparison", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _RunComparison_pValue(ctx context.Context, field graphql.CollectedField, obj *models.RunComparison) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RunComparison_pValue(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PValue(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RunComparison_pValue(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RunComparison", field, true, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _RunComparison_caveat(ctx context.Context, field graphql.CollectedField, obj *models.RunComparison) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RunComparison_caveat(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Caveat, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RunComparison_caveat(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RunComparison", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _SignalAggregate_skillName(ctx context.Context, field graphql.CollectedField, obj *models.SignalAggregate) (ret graphql.Marshaler) {
@@ -33880,6 +39782,61 @@ func (ec *executionContext) fieldContext_SignalWeek_state(_ context.Context, fie
 	return graphql.NewScalarFieldContext("SignalWeek", field, true, false, errors.New("field of type SignalState does not have child fields"))
 }
 
+func (ec *executionContext) _SimilarSuggestion_similarity(ctx context.Context, field graphql.CollectedField, obj *models.SimilarSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SimilarSuggestion_similarity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Similarity, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SimilarSuggestion_similarity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SimilarSuggestion", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SimilarSuggestion_suggestion(ctx context.Context, field graphql.CollectedField, obj *models.SimilarSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SimilarSuggestion_suggestion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SimilarSuggestion().Suggestion(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EvalSuggestion) graphql.Marshaler {
+			return ec.marshalNEvalSuggestion2ᚖskillgraphᚋmodelsᚐEvalSuggestion(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SimilarSuggestion_suggestion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SimilarSuggestion",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalSuggestion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Skill_id(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -34609,6 +40566,50 @@ func (ec *executionContext) fieldContext_Skill_sources(ctx context.Context, fiel
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Skill_sources_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Skill_suggestions(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_suggestions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Skill().Suggestions(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.SuggestionFilter), fc.Args["orderBy"].(*models.SuggestionOrder))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalSuggestion]) graphql.Marshaler {
+			return ec.marshalNEvalSuggestionConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_suggestions(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Skill",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalSuggestionConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Skill_suggestions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -35459,6 +41460,50 @@ func (ec *executionContext) fieldContext_Snapshot_createdAt(_ context.Context, f
 	return graphql.NewScalarFieldContext("Snapshot", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
+func (ec *executionContext) _Snapshot_runs(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_runs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Snapshot().Runs(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalRun]) graphql.Marshaler {
+			return ec.marshalNEvalRunConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_runs(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Snapshot",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalRunConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Snapshot_runs_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _SnapshotConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Snapshot]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -36136,6 +42181,997 @@ func (ec *executionContext) _SubmitSignalsPayload_duplicates(ctx context.Context
 }
 func (ec *executionContext) fieldContext_SubmitSignalsPayload_duplicates(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SubmitSignalsPayload", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionEvidence_provenance(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionEvidence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionEvidence_provenance(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Provenance(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.Provenance) graphql.Marshaler {
+			return ec.marshalNProvenance2skillgraphᚋmodelsᚐProvenance(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionEvidence_provenance(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestionEvidence", field, true, false, errors.New("field of type Provenance does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionEvidence_observedAt(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionEvidence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionEvidence_observedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ObservedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionEvidence_observedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestionEvidence", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionEvidence_sessionKey(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionEvidence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionEvidence_sessionKey(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SessionKey(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionEvidence_sessionKey(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestionEvidence", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionEvidence_promptKey(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionEvidence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionEvidence_promptKey(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PromptKey(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionEvidence_promptKey(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestionEvidence", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionEvidence_signalKey(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionEvidence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionEvidence_signalKey(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SignalKey(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionEvidence_signalKey(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestionEvidence", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionEvidence_run(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionEvidence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionEvidence_run(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SuggestionEvidence().Run(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EvalRun) graphql.Marshaler {
+			return ec.marshalOEvalRun2ᚖskillgraphᚋmodelsᚐEvalRun(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionEvidence_run(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SuggestionEvidence",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalRun(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SuggestionEvidenceConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.SuggestionEvidence]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionEvidenceConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.SuggestionEvidence]) graphql.Marshaler {
+			return ec.marshalNSuggestionEvidenceEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionEvidenceConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SuggestionEvidenceConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SuggestionEvidenceEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SuggestionEvidenceConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.SuggestionEvidence]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionEvidenceConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.SuggestionEvidence) graphql.Marshaler {
+			return ec.marshalNSuggestionEvidence2ᚕᚖskillgraphᚋmodelsᚐSuggestionEvidenceᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionEvidenceConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SuggestionEvidenceConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SuggestionEvidence(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SuggestionEvidenceConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.SuggestionEvidence]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionEvidenceConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionEvidenceConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SuggestionEvidenceConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SuggestionEvidenceConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.SuggestionEvidence]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionEvidenceConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionEvidenceConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestionEvidenceConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionEvidenceEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.SuggestionEvidence]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionEvidenceEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionEvidenceEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestionEvidenceEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionEvidenceEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.SuggestionEvidence]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionEvidenceEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SuggestionEvidence) graphql.Marshaler {
+			return ec.marshalNSuggestionEvidence2ᚖskillgraphᚋmodelsᚐSuggestionEvidence(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionEvidenceEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SuggestionEvidenceEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SuggestionEvidence(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SuggestionReview_id(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionReview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReview_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReview_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestionReview", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionReview_suggestionId(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionReview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReview_suggestionId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SuggestionID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReview_suggestionId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestionReview", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionReview_suggestion(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionReview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReview_suggestion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SuggestionReview().Suggestion(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EvalSuggestion) graphql.Marshaler {
+			return ec.marshalOEvalSuggestion2ᚖskillgraphᚋmodelsᚐEvalSuggestion(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReview_suggestion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SuggestionReview",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalSuggestion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SuggestionReview_cloudSource(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionReview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReview_cloudSource(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SuggestionReview().CloudSource(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+			return ec.marshalNCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReview_cloudSource(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SuggestionReview",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SuggestionReview_reviewStatus(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionReview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReview_reviewStatus(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ReviewStatus, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.ReviewStatus) graphql.Marshaler {
+			return ec.marshalNReviewStatus2skillgraphᚋmodelsᚐReviewStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReview_reviewStatus(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestionReview", field, false, false, errors.New("field of type ReviewStatus does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionReview_acceptTarget(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionReview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReview_acceptTarget(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AcceptTarget, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.AcceptTarget) graphql.Marshaler {
+			return ec.marshalOAcceptTarget2ᚖskillgraphᚋmodelsᚐAcceptTarget(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReview_acceptTarget(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestionReview", field, false, false, errors.New("field of type AcceptTarget does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionReview_appliedSuiteId(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionReview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReview_appliedSuiteId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AppliedSuiteID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ids.ID) graphql.Marshaler {
+			return ec.marshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReview_appliedSuiteId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestionReview", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionReview_appliedSuite(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionReview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReview_appliedSuite(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SuggestionReview().AppliedSuite(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EvalSuite) graphql.Marshaler {
+			return ec.marshalOEvalSuite2ᚖskillgraphᚋmodelsᚐEvalSuite(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReview_appliedSuite(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SuggestionReview",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalSuite(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SuggestionReview_appliedToSuiteAt(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionReview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReview_appliedToSuiteAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AppliedToSuiteAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReview_appliedToSuiteAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestionReview", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionReview_query(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionReview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReview_query(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Query, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReview_query(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestionReview", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionReview_shouldTrigger(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionReview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReview_shouldTrigger(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ShouldTrigger, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReview_shouldTrigger(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestionReview", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionReview_source(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionReview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReview_source(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Source, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.EvidenceSource) graphql.Marshaler {
+			return ec.marshalNEvidenceSource2skillgraphᚋmodelsᚐEvidenceSource(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReview_source(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestionReview", field, false, false, errors.New("field of type EvidenceSource does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionReview_provenance(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionReview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReview_provenance(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Provenance, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.Provenance) graphql.Marshaler {
+			return ec.marshalNProvenance2skillgraphᚋmodelsᚐProvenance(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReview_provenance(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestionReview", field, false, false, errors.New("field of type Provenance does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionReview_rationale(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionReview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReview_rationale(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rationale, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReview_rationale(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestionReview", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionReview_observedCount(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionReview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReview_observedCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ObservedCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReview_observedCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestionReview", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionReview_confidence(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionReview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReview_confidence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Confidence, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReview_confidence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestionReview", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionReview_lastObservedAt(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionReview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReview_lastObservedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastObservedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReview_lastObservedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestionReview", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionReview_invocationType(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionReview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReview_invocationType(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.InvocationType, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReview_invocationType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestionReview", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionReview_reviewedBy(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionReview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReview_reviewedBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SuggestionReview().ReviewedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖskillgraphᚋmodelsᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReview_reviewedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SuggestionReview",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SuggestionReview_reviewedAt(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionReview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReview_reviewedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ReviewedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReview_reviewedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestionReview", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionReviewConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.SuggestionReview]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReviewConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.SuggestionReview]) graphql.Marshaler {
+			return ec.marshalNSuggestionReviewEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReviewConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SuggestionReviewConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SuggestionReviewEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SuggestionReviewConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.SuggestionReview]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReviewConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.SuggestionReview) graphql.Marshaler {
+			return ec.marshalNSuggestionReview2ᚕᚖskillgraphᚋmodelsᚐSuggestionReviewᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReviewConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SuggestionReviewConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SuggestionReview(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SuggestionReviewConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.SuggestionReview]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReviewConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReviewConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SuggestionReviewConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SuggestionReviewConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.SuggestionReview]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReviewConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReviewConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestionReviewConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionReviewEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.SuggestionReview]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReviewEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReviewEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestionReviewEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestionReviewEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.SuggestionReview]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionReviewEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SuggestionReview) graphql.Marshaler {
+			return ec.marshalNSuggestionReview2ᚖskillgraphᚋmodelsᚐSuggestionReview(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionReviewEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SuggestionReviewEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SuggestionReview(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _SuiteRevision_id(ctx context.Context, field graphql.CollectedField, obj *models.SuiteRevision) (ret graphql.Marshaler) {
@@ -38030,6 +45066,94 @@ func (ec *executionContext) _UploadSource_createdAt(ctx context.Context, field g
 }
 func (ec *executionContext) fieldContext_UploadSource_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("UploadSource", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _UploadSource_suggestions(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_suggestions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.UploadSource().Suggestions(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.SuggestionFilter), fc.Args["orderBy"].(*models.SuggestionOrder))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalSuggestion]) graphql.Marshaler {
+			return ec.marshalNEvalSuggestionConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_suggestions(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UploadSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalSuggestionConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_UploadSource_suggestions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UploadSource_reviews(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_reviews(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.UploadSource().Reviews(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.SuggestionReview]) graphql.Marshaler {
+			return ec.marshalNSuggestionReviewConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_reviews(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UploadSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SuggestionReviewConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_UploadSource_reviews_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _UploadSourcePayload_source(ctx context.Context, field graphql.CollectedField, obj *models.UploadSourcePayload) (ret graphql.Marshaler) {
@@ -40355,6 +47479,99 @@ func (ec *executionContext) unmarshalInputAddMemberInput(ctx context.Context, ob
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputApplySuggestionInput(ctx context.Context, obj any) (models.ApplySuggestionInput, error) {
+	var it models.ApplySuggestionInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"suiteId", "query", "shouldTrigger", "source", "provenance", "rationale", "observedCount", "confidence", "lastObservedAt", "invocationType"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "suiteId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("suiteId"))
+			data, err := ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SuiteID = data
+		case "query":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("query"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Query = data
+		case "shouldTrigger":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("shouldTrigger"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ShouldTrigger = data
+		case "source":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("source"))
+			data, err := ec.unmarshalNEvidenceSource2skillgraphᚋmodelsᚐEvidenceSource(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Source = data
+		case "provenance":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("provenance"))
+			data, err := ec.unmarshalNProvenance2skillgraphᚋmodelsᚐProvenance(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Provenance = data
+		case "rationale":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rationale"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Rationale = graphql.OmittableOf(data)
+		case "observedCount":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("observedCount"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ObservedCount = graphql.OmittableOf(data)
+		case "confidence":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("confidence"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Confidence = graphql.OmittableOf(data)
+		case "lastObservedAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("lastObservedAt"))
+			data, err := ec.unmarshalOTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.LastObservedAt = graphql.OmittableOf(data)
+		case "invocationType":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("invocationType"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.InvocationType = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputBindInstallationInput(ctx context.Context, obj any) (models.BindInstallationInput, error) {
 	var it models.BindInstallationInput
 	if obj == nil {
@@ -41178,6 +48395,206 @@ func (ec *executionContext) unmarshalInputPushVersionMetadata(ctx context.Contex
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputRecordRunInput(ctx context.Context, obj any) (models.RecordRunInput, error) {
+	var it models.RecordRunInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"suiteId", "revision", "versionId", "snapshotId", "variant", "runKey", "startedAt", "finishedAt", "results"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "suiteId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("suiteId"))
+			data, err := ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SuiteID = data
+		case "revision":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("revision"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Revision = graphql.OmittableOf(data)
+		case "versionId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("versionId"))
+			data, err := ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.VersionID = graphql.OmittableOf(data)
+		case "snapshotId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("snapshotId"))
+			data, err := ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SnapshotID = graphql.OmittableOf(data)
+		case "variant":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("variant"))
+			data, err := ec.unmarshalNRunVariant2skillgraphᚋmodelsᚐRunVariant(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Variant = data
+		case "runKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("runKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RunKey = data
+		case "startedAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("startedAt"))
+			data, err := ec.unmarshalOTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.StartedAt = graphql.OmittableOf(data)
+		case "finishedAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("finishedAt"))
+			data, err := ec.unmarshalOTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.FinishedAt = graphql.OmittableOf(data)
+		case "results":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("results"))
+			data, err := ec.unmarshalNJSON2skillgraphᚋmodelsᚐJSON(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Results = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputReviewSuggestionInput(ctx context.Context, obj any) (models.ReviewSuggestionInput, error) {
+	var it models.ReviewSuggestionInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"suggestionId", "query", "shouldTrigger", "reviewStatus", "source", "provenance", "acceptTarget", "appliedSuiteId", "rationale", "observedCount", "confidence", "lastObservedAt", "invocationType"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "suggestionId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("suggestionId"))
+			data, err := ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SuggestionID = data
+		case "query":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("query"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Query = data
+		case "shouldTrigger":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("shouldTrigger"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ShouldTrigger = data
+		case "reviewStatus":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reviewStatus"))
+			data, err := ec.unmarshalNReviewStatus2skillgraphᚋmodelsᚐReviewStatus(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ReviewStatus = data
+		case "source":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("source"))
+			data, err := ec.unmarshalNEvidenceSource2skillgraphᚋmodelsᚐEvidenceSource(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Source = data
+		case "provenance":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("provenance"))
+			data, err := ec.unmarshalNProvenance2skillgraphᚋmodelsᚐProvenance(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Provenance = data
+		case "acceptTarget":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("acceptTarget"))
+			data, err := ec.unmarshalOAcceptTarget2ᚖskillgraphᚋmodelsᚐAcceptTarget(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AcceptTarget = graphql.OmittableOf(data)
+		case "appliedSuiteId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("appliedSuiteId"))
+			data, err := ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AppliedSuiteID = graphql.OmittableOf(data)
+		case "rationale":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rationale"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Rationale = graphql.OmittableOf(data)
+		case "observedCount":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("observedCount"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ObservedCount = graphql.OmittableOf(data)
+		case "confidence":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("confidence"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Confidence = graphql.OmittableOf(data)
+		case "lastObservedAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("lastObservedAt"))
+			data, err := ec.unmarshalOTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.LastObservedAt = graphql.OmittableOf(data)
+		case "invocationType":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("invocationType"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.InvocationType = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputRollbackEntryInput(ctx context.Context, obj any) (models.RollbackEntryInput, error) {
 	var it models.RollbackEntryInput
 	if obj == nil {
@@ -41210,6 +48627,64 @@ func (ec *executionContext) unmarshalInputRollbackEntryInput(ctx context.Context
 				return it, err
 			}
 			it.Reason = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputRunFilter(ctx context.Context, obj any) (models.RunFilter, error) {
+	var it models.RunFilter
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"suiteId", "versionId", "snapshotId", "variant", "status"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "suiteId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("suiteId"))
+			data, err := ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SuiteID = graphql.OmittableOf(data)
+		case "versionId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("versionId"))
+			data, err := ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.VersionID = graphql.OmittableOf(data)
+		case "snapshotId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("snapshotId"))
+			data, err := ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SnapshotID = graphql.OmittableOf(data)
+		case "variant":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("variant"))
+			data, err := ec.unmarshalORunVariant2ᚖskillgraphᚋmodelsᚐRunVariant(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Variant = graphql.OmittableOf(data)
+		case "status":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("status"))
+			data, err := ec.unmarshalORunStatus2ᚖskillgraphᚋmodelsᚐRunStatus(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Status = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil
@@ -41409,6 +48884,71 @@ func (ec *executionContext) unmarshalInputSubmitSignalsInput(ctx context.Context
 				return it, err
 			}
 			it.Signals = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputSuggestionFilter(ctx context.Context, obj any) (models.SuggestionFilter, error) {
+	var it models.SuggestionFilter
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"status", "source", "provenance", "shouldTrigger", "minObserved", "queryContains"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "status":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("status"))
+			data, err := ec.unmarshalOSuggestionStatus2ᚖskillgraphᚋmodelsᚐSuggestionStatus(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Status = graphql.OmittableOf(data)
+		case "source":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("source"))
+			data, err := ec.unmarshalOEvidenceSource2ᚖskillgraphᚋmodelsᚐEvidenceSource(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Source = graphql.OmittableOf(data)
+		case "provenance":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("provenance"))
+			data, err := ec.unmarshalOProvenance2ᚖskillgraphᚋmodelsᚐProvenance(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Provenance = graphql.OmittableOf(data)
+		case "shouldTrigger":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("shouldTrigger"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ShouldTrigger = graphql.OmittableOf(data)
+		case "minObserved":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("minObserved"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MinObserved = graphql.OmittableOf(data)
+		case "queryContains":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("queryContains"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.QueryContains = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil
@@ -41972,6 +49512,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._SuiteRevision(ctx, sel, obj)
+	case *models.SuggestionReview:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._SuggestionReview(ctx, sel, obj)
 	case *models.Snapshot:
 		if obj == nil {
 			return graphql.Null
@@ -42047,6 +49592,21 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._EvalSuite(ctx, sel, obj)
+	case *models.EvalSuggestion:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._EvalSuggestion(ctx, sel, obj)
+	case *models.EvalRun:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._EvalRun(ctx, sel, obj)
+	case *models.EvalResult:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._EvalResult(ctx, sel, obj)
 	case *models.CommunityBundle:
 		if obj == nil {
 			return graphql.Null
@@ -42770,6 +50330,49 @@ func (ec *executionContext) _ApplyProposalPayload(ctx context.Context, sel ast.S
 	return out
 }
 
+var applySuggestionPayloadImplementors = []string{"ApplySuggestionPayload"}
+
+func (ec *executionContext) _ApplySuggestionPayload(ctx context.Context, sel ast.SelectionSet, obj *models.ApplySuggestionPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, applySuggestionPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ApplySuggestionPayload")
+		case "suite":
+			out.Values[i] = ec._ApplySuggestionPayload_suite(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "review":
+			out.Values[i] = ec._ApplySuggestionPayload_review(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var approveProposalPayloadImplementors = []string{"ApproveProposalPayload"}
 
 func (ec *executionContext) _ApproveProposalPayload(ctx context.Context, sel ast.SelectionSet, obj *models.ApproveProposalPayload) graphql.Marshaler {
@@ -42995,6 +50598,120 @@ func (ec *executionContext) _CaseAssertion(ctx context.Context, sel ast.Selectio
 	return out
 }
 
+var caseChangeImplementors = []string{"CaseChange"}
+
+func (ec *executionContext) _CaseChange(ctx context.Context, sel ast.SelectionSet, obj *models.CaseChange) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, caseChangeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CaseChange")
+		case "caseKey":
+			out.Values[i] = ec._CaseChange_caseKey(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "base":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._CaseChange_base(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "head":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._CaseChange_head(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var changeMemberRolePayloadImplementors = []string{"ChangeMemberRolePayload"}
 
 func (ec *executionContext) _ChangeMemberRolePayload(ctx context.Context, sel ast.SelectionSet, obj *models.ChangeMemberRolePayload) graphql.Marshaler {
@@ -43047,6 +50764,44 @@ func (ec *executionContext) _ChangeRepohostSettingsPayload(ctx context.Context, 
 			out.Values[i] = graphql.MarshalString("ChangeRepohostSettingsPayload")
 		case "settings":
 			out.Values[i] = ec._ChangeRepohostSettingsPayload_settings(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var clearReviewPayloadImplementors = []string{"ClearReviewPayload"}
+
+func (ec *executionContext) _ClearReviewPayload(ctx context.Context, sel ast.SelectionSet, obj *models.ClearReviewPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, clearReviewPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ClearReviewPayload")
+		case "deletedId":
+			out.Values[i] = ec._ClearReviewPayload_deletedId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -44413,6 +52168,1196 @@ func (ec *executionContext) _EraseUserPayload(ctx context.Context, sel ast.Selec
 	return out
 }
 
+var evalResultImplementors = []string{"EvalResult", "Node"}
+
+func (ec *executionContext) _EvalResult(ctx context.Context, sel ast.SelectionSet, obj *models.EvalResult) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, evalResultImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EvalResult")
+		case "id":
+			out.Values[i] = ec._EvalResult_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "run":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalResult_run(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "caseKey":
+			out.Values[i] = ec._EvalResult_caseKey(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "case":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalResult_case(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "outcome":
+			out.Values[i] = ec._EvalResult_outcome(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "reportedOutcome":
+			out.Values[i] = ec._EvalResult_reportedOutcome(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "judgedBy":
+			out.Values[i] = ec._EvalResult_judgedBy(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "judgement":
+			out.Values[i] = ec._EvalResult_judgement(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "disagrees":
+			out.Values[i] = ec._EvalResult_disagrees(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "score":
+			out.Values[i] = ec._EvalResult_score(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "outputExcerpt":
+			out.Values[i] = ec._EvalResult_outputExcerpt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "outputBytes":
+			out.Values[i] = ec._EvalResult_outputBytes(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "error":
+			out.Values[i] = ec._EvalResult_error(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "durationMs":
+			out.Values[i] = ec._EvalResult_durationMs(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var evalResultConnectionImplementors = []string{"EvalResultConnection"}
+
+func (ec *executionContext) _EvalResultConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.EvalResult]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, evalResultConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EvalResultConnection")
+		case "edges":
+			out.Values[i] = ec._EvalResultConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._EvalResultConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._EvalResultConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalResultConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var evalResultEdgeImplementors = []string{"EvalResultEdge"}
+
+func (ec *executionContext) _EvalResultEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.EvalResult]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, evalResultEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EvalResultEdge")
+		case "cursor":
+			out.Values[i] = ec._EvalResultEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._EvalResultEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var evalRunImplementors = []string{"EvalRun", "Node"}
+
+func (ec *executionContext) _EvalRun(ctx context.Context, sel ast.SelectionSet, obj *models.EvalRun) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, evalRunImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EvalRun")
+		case "id":
+			out.Values[i] = ec._EvalRun_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "suiteId":
+			out.Values[i] = ec._EvalRun_suiteId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "suite":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalRun_suite(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "revision":
+			out.Values[i] = ec._EvalRun_revision(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "suiteRevision":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalRun_suiteRevision(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "versionId":
+			out.Values[i] = ec._EvalRun_versionId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "snapshotId":
+			out.Values[i] = ec._EvalRun_snapshotId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "snapshot":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalRun_snapshot(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "variant":
+			out.Values[i] = ec._EvalRun_variant(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "runKey":
+			out.Values[i] = ec._EvalRun_runKey(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "status":
+			out.Values[i] = ec._EvalRun_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "invalidReason":
+			out.Values[i] = ec._EvalRun_invalidReason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "caseCount":
+			out.Values[i] = ec._EvalRun_caseCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "passed":
+			out.Values[i] = ec._EvalRun_passed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "failed":
+			out.Values[i] = ec._EvalRun_failed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "errored":
+			out.Values[i] = ec._EvalRun_errored(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "skipped":
+			out.Values[i] = ec._EvalRun_skipped(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "passRate":
+			out.Values[i] = ec._EvalRun_passRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "results":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalRun_results(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "previous":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalRun_previous(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "startedAt":
+			out.Values[i] = ec._EvalRun_startedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "finishedAt":
+			out.Values[i] = ec._EvalRun_finishedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "createdBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalRun_createdBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdAt":
+			out.Values[i] = ec._EvalRun_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var evalRunConnectionImplementors = []string{"EvalRunConnection"}
+
+func (ec *executionContext) _EvalRunConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.EvalRun]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, evalRunConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EvalRunConnection")
+		case "edges":
+			out.Values[i] = ec._EvalRunConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._EvalRunConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._EvalRunConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalRunConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var evalRunEdgeImplementors = []string{"EvalRunEdge"}
+
+func (ec *executionContext) _EvalRunEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.EvalRun]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, evalRunEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EvalRunEdge")
+		case "cursor":
+			out.Values[i] = ec._EvalRunEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._EvalRunEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var evalSuggestionImplementors = []string{"EvalSuggestion", "Node"}
+
+func (ec *executionContext) _EvalSuggestion(ctx context.Context, sel ast.SelectionSet, obj *models.EvalSuggestion) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, evalSuggestionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EvalSuggestion")
+		case "id":
+			out.Values[i] = ec._EvalSuggestion_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "cloudSource":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalSuggestion_cloudSource(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "query":
+			out.Values[i] = ec._EvalSuggestion_query(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "shouldTrigger":
+			out.Values[i] = ec._EvalSuggestion_shouldTrigger(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "source":
+			out.Values[i] = ec._EvalSuggestion_source(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "provenance":
+			out.Values[i] = ec._EvalSuggestion_provenance(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "rationale":
+			out.Values[i] = ec._EvalSuggestion_rationale(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "observedCount":
+			out.Values[i] = ec._EvalSuggestion_observedCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "handledCount":
+			out.Values[i] = ec._EvalSuggestion_handledCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "confidence":
+			out.Values[i] = ec._EvalSuggestion_confidence(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "lastObservedAt":
+			out.Values[i] = ec._EvalSuggestion_lastObservedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "invocationType":
+			out.Values[i] = ec._EvalSuggestion_invocationType(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "status":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalSuggestion_status(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "review":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalSuggestion_review(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "similar":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalSuggestion_similar(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "evidence":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalSuggestion_evidence(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdAt":
+			out.Values[i] = ec._EvalSuggestion_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var evalSuggestionConnectionImplementors = []string{"EvalSuggestionConnection"}
+
+func (ec *executionContext) _EvalSuggestionConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.EvalSuggestion]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, evalSuggestionConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EvalSuggestionConnection")
+		case "edges":
+			out.Values[i] = ec._EvalSuggestionConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._EvalSuggestionConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._EvalSuggestionConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalSuggestionConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var evalSuggestionEdgeImplementors = []string{"EvalSuggestionEdge"}
+
+func (ec *executionContext) _EvalSuggestionEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.EvalSuggestion]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, evalSuggestionEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EvalSuggestionEdge")
+		case "cursor":
+			out.Values[i] = ec._EvalSuggestionEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._EvalSuggestionEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var evalSuiteImplementors = []string{"EvalSuite", "Node"}
 
 func (ec *executionContext) _EvalSuite(ctx context.Context, sel ast.SelectionSet, obj *models.EvalSuite) graphql.Marshaler {
@@ -44690,6 +53635,44 @@ func (ec *executionContext) _EvalSuite(ctx context.Context, sel ast.SelectionSet
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "runs":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalSuite_runs(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -46481,6 +55464,34 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "bindInstallation":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_bindInstallation(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "reviewSuggestion":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_reviewSuggestion(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "clearReview":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_clearReview(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "applySuggestion":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_applySuggestion(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "recordRun":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_recordRun(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
@@ -48535,6 +57546,72 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "run":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_run(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "runs":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_runs(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "compareRuns":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_compareRuns(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "entry":
 			field := field
 
@@ -48841,6 +57918,49 @@ func (ec *executionContext) _Rate(ctx context.Context, sel ast.SelectionSet, obj
 			}
 		case "high":
 			out.Values[i] = ec._Rate_high(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var recordRunPayloadImplementors = []string{"RecordRunPayload"}
+
+func (ec *executionContext) _RecordRunPayload(ctx context.Context, sel ast.SelectionSet, obj *models.RecordRunPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, recordRunPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RecordRunPayload")
+		case "run":
+			out.Values[i] = ec._RecordRunPayload_run(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "isNew":
+			out.Values[i] = ec._RecordRunPayload_isNew(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -51841,6 +60961,82 @@ func (ec *executionContext) _RepohostSource(ctx context.Context, sel ast.Selecti
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "suggestions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepohostSource_suggestions(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "reviews":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepohostSource_reviews(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "repoFullName":
 			out.Values[i] = ec._RepohostSource_repoFullName(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -51993,6 +61189,44 @@ func (ec *executionContext) _Repository(ctx context.Context, sel ast.SelectionSe
 	return out
 }
 
+var reviewSuggestionPayloadImplementors = []string{"ReviewSuggestionPayload"}
+
+func (ec *executionContext) _ReviewSuggestionPayload(ctx context.Context, sel ast.SelectionSet, obj *models.ReviewSuggestionPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, reviewSuggestionPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ReviewSuggestionPayload")
+		case "review":
+			out.Values[i] = ec._ReviewSuggestionPayload_review(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var revokeApiKeyPayloadImplementors = []string{"RevokeApiKeyPayload"}
 
 func (ec *executionContext) _RevokeApiKeyPayload(ctx context.Context, sel ast.SelectionSet, obj *models.RevokeAPIKeyPayload) graphql.Marshaler {
@@ -52100,6 +61334,150 @@ func (ec *executionContext) _RollbackEntryPayload(ctx context.Context, sel ast.S
 			out.Values[i] = ec._RollbackEntryPayload_reason(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var runComparisonImplementors = []string{"RunComparison"}
+
+func (ec *executionContext) _RunComparison(ctx context.Context, sel ast.SelectionSet, obj *models.RunComparison) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, runComparisonImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RunComparison")
+		case "base":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RunComparison_base(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "head":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RunComparison_head(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "fixed":
+			out.Values[i] = ec._RunComparison_fixed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "broken":
+			out.Values[i] = ec._RunComparison_broken(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "passedTwice":
+			out.Values[i] = ec._RunComparison_passedTwice(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "failedTwice":
+			out.Values[i] = ec._RunComparison_failedTwice(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "notCompared":
+			out.Values[i] = ec._RunComparison_notCompared(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pValue":
+			out.Values[i] = ec._RunComparison_pValue(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "caveat":
+			out.Values[i] = ec._RunComparison_caveat(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -52572,6 +61950,82 @@ func (ec *executionContext) _SignalWeek(ctx context.Context, sel ast.SelectionSe
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var similarSuggestionImplementors = []string{"SimilarSuggestion"}
+
+func (ec *executionContext) _SimilarSuggestion(ctx context.Context, sel ast.SelectionSet, obj *models.SimilarSuggestion) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, similarSuggestionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SimilarSuggestion")
+		case "similarity":
+			out.Values[i] = ec._SimilarSuggestion_similarity(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "suggestion":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SimilarSuggestion_suggestion(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -53187,6 +62641,44 @@ func (ec *executionContext) _Skill(ctx context.Context, sel ast.SelectionSet, ob
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "suggestions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_suggestions(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -53761,6 +63253,44 @@ func (ec *executionContext) _Snapshot(ctx context.Context, sel ast.SelectionSet,
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "runs":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Snapshot_runs(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -54251,6 +63781,625 @@ func (ec *executionContext) _SubmitSignalsPayload(ctx context.Context, sel ast.S
 			}
 		case "duplicates":
 			out.Values[i] = ec._SubmitSignalsPayload_duplicates(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var suggestionEvidenceImplementors = []string{"SuggestionEvidence"}
+
+func (ec *executionContext) _SuggestionEvidence(ctx context.Context, sel ast.SelectionSet, obj *models.SuggestionEvidence) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, suggestionEvidenceImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SuggestionEvidence")
+		case "provenance":
+			out.Values[i] = ec._SuggestionEvidence_provenance(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "observedAt":
+			out.Values[i] = ec._SuggestionEvidence_observedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "sessionKey":
+			out.Values[i] = ec._SuggestionEvidence_sessionKey(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "promptKey":
+			out.Values[i] = ec._SuggestionEvidence_promptKey(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "signalKey":
+			out.Values[i] = ec._SuggestionEvidence_signalKey(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "run":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SuggestionEvidence_run(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var suggestionEvidenceConnectionImplementors = []string{"SuggestionEvidenceConnection"}
+
+func (ec *executionContext) _SuggestionEvidenceConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.SuggestionEvidence]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, suggestionEvidenceConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SuggestionEvidenceConnection")
+		case "edges":
+			out.Values[i] = ec._SuggestionEvidenceConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._SuggestionEvidenceConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._SuggestionEvidenceConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SuggestionEvidenceConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var suggestionEvidenceEdgeImplementors = []string{"SuggestionEvidenceEdge"}
+
+func (ec *executionContext) _SuggestionEvidenceEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.SuggestionEvidence]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, suggestionEvidenceEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SuggestionEvidenceEdge")
+		case "cursor":
+			out.Values[i] = ec._SuggestionEvidenceEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._SuggestionEvidenceEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var suggestionReviewImplementors = []string{"SuggestionReview", "Node"}
+
+func (ec *executionContext) _SuggestionReview(ctx context.Context, sel ast.SelectionSet, obj *models.SuggestionReview) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, suggestionReviewImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SuggestionReview")
+		case "id":
+			out.Values[i] = ec._SuggestionReview_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "suggestionId":
+			out.Values[i] = ec._SuggestionReview_suggestionId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "suggestion":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SuggestionReview_suggestion(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "cloudSource":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SuggestionReview_cloudSource(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "reviewStatus":
+			out.Values[i] = ec._SuggestionReview_reviewStatus(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "acceptTarget":
+			out.Values[i] = ec._SuggestionReview_acceptTarget(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "appliedSuiteId":
+			out.Values[i] = ec._SuggestionReview_appliedSuiteId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "appliedSuite":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SuggestionReview_appliedSuite(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "appliedToSuiteAt":
+			out.Values[i] = ec._SuggestionReview_appliedToSuiteAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "query":
+			out.Values[i] = ec._SuggestionReview_query(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "shouldTrigger":
+			out.Values[i] = ec._SuggestionReview_shouldTrigger(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "source":
+			out.Values[i] = ec._SuggestionReview_source(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "provenance":
+			out.Values[i] = ec._SuggestionReview_provenance(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "rationale":
+			out.Values[i] = ec._SuggestionReview_rationale(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "observedCount":
+			out.Values[i] = ec._SuggestionReview_observedCount(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "confidence":
+			out.Values[i] = ec._SuggestionReview_confidence(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "lastObservedAt":
+			out.Values[i] = ec._SuggestionReview_lastObservedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "invocationType":
+			out.Values[i] = ec._SuggestionReview_invocationType(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "reviewedBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SuggestionReview_reviewedBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "reviewedAt":
+			out.Values[i] = ec._SuggestionReview_reviewedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var suggestionReviewConnectionImplementors = []string{"SuggestionReviewConnection"}
+
+func (ec *executionContext) _SuggestionReviewConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.SuggestionReview]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, suggestionReviewConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SuggestionReviewConnection")
+		case "edges":
+			out.Values[i] = ec._SuggestionReviewConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._SuggestionReviewConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._SuggestionReviewConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SuggestionReviewConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var suggestionReviewEdgeImplementors = []string{"SuggestionReviewEdge"}
+
+func (ec *executionContext) _SuggestionReviewEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.SuggestionReview]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, suggestionReviewEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SuggestionReviewEdge")
+		case "cursor":
+			out.Values[i] = ec._SuggestionReviewEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._SuggestionReviewEdge_node(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -55566,6 +65715,82 @@ func (ec *executionContext) _UploadSource(ctx context.Context, sel ast.Selection
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "suggestions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._UploadSource_suggestions(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "reviews":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._UploadSource_reviews(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -56934,6 +67159,11 @@ func (ec *executionContext) marshalNApiKeyEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx
 	return ec._ApiKeyEdge(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalNApplySuggestionInput2skillgraphᚋmodelsᚐApplySuggestionInput(ctx context.Context, v any) (models.ApplySuggestionInput, error) {
+	res, err := ec.unmarshalInputApplySuggestionInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNAssertionType2skillgraphᚋmodelsᚐAssertionType(ctx context.Context, v any) (models.AssertionType, error) {
 	var res models.AssertionType
 	err := res.UnmarshalGQLContext(ctx, v)
@@ -56995,6 +67225,32 @@ func (ec *executionContext) marshalNCaseAssertion2ᚖskillgraphᚋmodelsᚐCaseA
 	return ec._CaseAssertion(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNCaseChange2ᚕᚖskillgraphᚋmodelsᚐCaseChangeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.CaseChange) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNCaseChange2ᚖskillgraphᚋmodelsᚐCaseChange(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNCaseChange2ᚖskillgraphᚋmodelsᚐCaseChange(ctx context.Context, sel ast.SelectionSet, v *models.CaseChange) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._CaseChange(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNCaseKind2skillgraphᚋmodelsᚐCaseKind(ctx context.Context, v any) (models.CaseKind, error) {
 	var res models.CaseKind
 	err := res.UnmarshalGQLContext(ctx, v)
@@ -57002,6 +67258,16 @@ func (ec *executionContext) unmarshalNCaseKind2skillgraphᚋmodelsᚐCaseKind(ct
 }
 
 func (ec *executionContext) marshalNCaseKind2skillgraphᚋmodelsᚐCaseKind(ctx context.Context, sel ast.SelectionSet, v models.CaseKind) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) unmarshalNCaseOutcome2skillgraphᚋmodelsᚐCaseOutcome(ctx context.Context, v any) (models.CaseOutcome, error) {
+	var res models.CaseOutcome
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNCaseOutcome2skillgraphᚋmodelsᚐCaseOutcome(ctx context.Context, sel ast.SelectionSet, v models.CaseOutcome) graphql.Marshaler {
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
@@ -57328,6 +67594,192 @@ func (ec *executionContext) marshalNEvalCase2ᚕskillgraphᚋmodelsᚐEvalCase�
 	return ret
 }
 
+func (ec *executionContext) marshalNEvalResult2ᚕᚖskillgraphᚋmodelsᚐEvalResultᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.EvalResult) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNEvalResult2ᚖskillgraphᚋmodelsᚐEvalResult(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNEvalResult2ᚖskillgraphᚋmodelsᚐEvalResult(ctx context.Context, sel ast.SelectionSet, v *models.EvalResult) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._EvalResult(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNEvalResultConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.EvalResult]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._EvalResultConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNEvalResultEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.EvalResult]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNEvalResultEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNEvalResultEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.EvalResult]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._EvalResultEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNEvalRun2ᚕᚖskillgraphᚋmodelsᚐEvalRunᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.EvalRun) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNEvalRun2ᚖskillgraphᚋmodelsᚐEvalRun(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNEvalRun2ᚖskillgraphᚋmodelsᚐEvalRun(ctx context.Context, sel ast.SelectionSet, v *models.EvalRun) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._EvalRun(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNEvalRunConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.EvalRun]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._EvalRunConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNEvalRunEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.EvalRun]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNEvalRunEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNEvalRunEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.EvalRun]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._EvalRunEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNEvalSuggestion2ᚕᚖskillgraphᚋmodelsᚐEvalSuggestionᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.EvalSuggestion) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNEvalSuggestion2ᚖskillgraphᚋmodelsᚐEvalSuggestion(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNEvalSuggestion2ᚖskillgraphᚋmodelsᚐEvalSuggestion(ctx context.Context, sel ast.SelectionSet, v *models.EvalSuggestion) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._EvalSuggestion(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNEvalSuggestionConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.EvalSuggestion]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._EvalSuggestionConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNEvalSuggestionEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.EvalSuggestion]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNEvalSuggestionEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNEvalSuggestionEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.EvalSuggestion]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._EvalSuggestionEdge(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNEvalSuite2ᚕᚖskillgraphᚋmodelsᚐEvalSuiteᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.EvalSuite) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -57450,6 +67902,16 @@ func (ec *executionContext) marshalNEventEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx 
 		return graphql.Null
 	}
 	return ec._EventEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNEvidenceSource2skillgraphᚋmodelsᚐEvidenceSource(ctx context.Context, v any) (models.EvidenceSource, error) {
+	var res models.EvidenceSource
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNEvidenceSource2skillgraphᚋmodelsᚐEvidenceSource(ctx context.Context, sel ast.SelectionSet, v models.EvidenceSource) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
 }
 
 func (ec *executionContext) marshalNEvidenceWeek2ᚕᚖskillgraphᚋmodelsᚐEvidenceWeekᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.EvidenceWeek) graphql.Marshaler {
@@ -57828,6 +68290,16 @@ func (ec *executionContext) marshalNJSON2skillgraphᚋmodelsᚐJSON(ctx context.
 	return v
 }
 
+func (ec *executionContext) unmarshalNJudge2skillgraphᚋmodelsᚐJudge(ctx context.Context, v any) (models.Judge, error) {
+	var res models.Judge
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNJudge2skillgraphᚋmodelsᚐJudge(ctx context.Context, sel ast.SelectionSet, v models.Judge) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
 func (ec *executionContext) marshalNNode2ᚕskillgraphᚋmodelsᚐNode(ctx context.Context, sel ast.SelectionSet, v []models.Node) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -58108,6 +68580,16 @@ func (ec *executionContext) marshalNProposalType2skillgraphᚋmodelsᚐProposalT
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) unmarshalNProvenance2skillgraphᚋmodelsᚐProvenance(ctx context.Context, v any) (models.Provenance, error) {
+	var res models.Provenance
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNProvenance2skillgraphᚋmodelsᚐProvenance(ctx context.Context, sel ast.SelectionSet, v models.Provenance) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
 func (ec *executionContext) marshalNPublishAttempt2ᚕᚖskillgraphᚋmodelsᚐPublishAttemptᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.PublishAttempt) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -58198,6 +68680,11 @@ func (ec *executionContext) marshalNRate2ᚖskillgraphᚋmodelsᚐRate(ctx conte
 		return graphql.Null
 	}
 	return ec._Rate(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNRecordRunInput2skillgraphᚋmodelsᚐRecordRunInput(ctx context.Context, v any) (models.RecordRunInput, error) {
+	res, err := ec.unmarshalInputRecordRunInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNRegistryEntry2ᚕᚖskillgraphᚋmodelsᚐRegistryEntryᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.RegistryEntry) graphql.Marshaler {
@@ -58618,6 +69105,21 @@ func (ec *executionContext) marshalNRepository2ᚖskillgraphᚋmodelsᚐReposito
 	return ec._Repository(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalNReviewStatus2skillgraphᚋmodelsᚐReviewStatus(ctx context.Context, v any) (models.ReviewStatus, error) {
+	var res models.ReviewStatus
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNReviewStatus2skillgraphᚋmodelsᚐReviewStatus(ctx context.Context, sel ast.SelectionSet, v models.ReviewStatus) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) unmarshalNReviewSuggestionInput2skillgraphᚋmodelsᚐReviewSuggestionInput(ctx context.Context, v any) (models.ReviewSuggestionInput, error) {
+	res, err := ec.unmarshalInputReviewSuggestionInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNRole2skillgraphᚋmodelsᚐRole(ctx context.Context, v any) (models.Role, error) {
 	var res models.Role
 	err := res.UnmarshalGQLContext(ctx, v)
@@ -58631,6 +69133,26 @@ func (ec *executionContext) marshalNRole2skillgraphᚋmodelsᚐRole(ctx context.
 func (ec *executionContext) unmarshalNRollbackEntryInput2skillgraphᚋmodelsᚐRollbackEntryInput(ctx context.Context, v any) (models.RollbackEntryInput, error) {
 	res, err := ec.unmarshalInputRollbackEntryInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNRunStatus2skillgraphᚋmodelsᚐRunStatus(ctx context.Context, v any) (models.RunStatus, error) {
+	var res models.RunStatus
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRunStatus2skillgraphᚋmodelsᚐRunStatus(ctx context.Context, sel ast.SelectionSet, v models.RunStatus) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) unmarshalNRunVariant2skillgraphᚋmodelsᚐRunVariant(ctx context.Context, v any) (models.RunVariant, error) {
+	var res models.RunVariant
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRunVariant2skillgraphᚋmodelsᚐRunVariant(ctx context.Context, sel ast.SelectionSet, v models.RunVariant) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
 }
 
 func (ec *executionContext) marshalNSignalAggregate2ᚕᚖskillgraphᚋmodelsᚐSignalAggregateᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.SignalAggregate) graphql.Marshaler {
@@ -58765,6 +69287,32 @@ func (ec *executionContext) marshalNSignalWeek2ᚖskillgraphᚋmodelsᚐSignalWe
 		return graphql.Null
 	}
 	return ec._SignalWeek(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSimilarSuggestion2ᚕᚖskillgraphᚋmodelsᚐSimilarSuggestionᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.SimilarSuggestion) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSimilarSuggestion2ᚖskillgraphᚋmodelsᚐSimilarSuggestion(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSimilarSuggestion2ᚖskillgraphᚋmodelsᚐSimilarSuggestion(ctx context.Context, sel ast.SelectionSet, v *models.SimilarSuggestion) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SimilarSuggestion(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNSkill2ᚕᚖskillgraphᚋmodelsᚐSkillᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Skill) graphql.Marshaler {
@@ -59103,6 +69651,140 @@ func (ec *executionContext) unmarshalNSubmitBundleInput2skillgraphᚋmodelsᚐSu
 func (ec *executionContext) unmarshalNSubmitSignalsInput2skillgraphᚋmodelsᚐSubmitSignalsInput(ctx context.Context, v any) (models.SubmitSignalsInput, error) {
 	res, err := ec.unmarshalInputSubmitSignalsInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSuggestionEvidence2ᚕᚖskillgraphᚋmodelsᚐSuggestionEvidenceᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.SuggestionEvidence) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSuggestionEvidence2ᚖskillgraphᚋmodelsᚐSuggestionEvidence(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSuggestionEvidence2ᚖskillgraphᚋmodelsᚐSuggestionEvidence(ctx context.Context, sel ast.SelectionSet, v *models.SuggestionEvidence) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SuggestionEvidence(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSuggestionEvidenceConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.SuggestionEvidence]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SuggestionEvidenceConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSuggestionEvidenceEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.SuggestionEvidence]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSuggestionEvidenceEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSuggestionEvidenceEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.SuggestionEvidence]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SuggestionEvidenceEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSuggestionReview2ᚕᚖskillgraphᚋmodelsᚐSuggestionReviewᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.SuggestionReview) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSuggestionReview2ᚖskillgraphᚋmodelsᚐSuggestionReview(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSuggestionReview2ᚖskillgraphᚋmodelsᚐSuggestionReview(ctx context.Context, sel ast.SelectionSet, v *models.SuggestionReview) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SuggestionReview(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSuggestionReviewConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.SuggestionReview]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SuggestionReviewConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSuggestionReviewEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.SuggestionReview]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSuggestionReviewEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSuggestionReviewEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.SuggestionReview]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SuggestionReviewEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNSuggestionStatus2skillgraphᚋmodelsᚐSuggestionStatus(ctx context.Context, v any) (models.SuggestionStatus, error) {
+	var res models.SuggestionStatus
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSuggestionStatus2skillgraphᚋmodelsᚐSuggestionStatus(ctx context.Context, sel ast.SelectionSet, v models.SuggestionStatus) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
 }
 
 func (ec *executionContext) unmarshalNSuiteField2skillgraphᚋmodelsᚐSuiteField(ctx context.Context, v any) (models.SuiteField, error) {
@@ -59719,6 +70401,22 @@ func (ec *executionContext) marshalN__TypeKind2string(ctx context.Context, sel a
 	return res
 }
 
+func (ec *executionContext) unmarshalOAcceptTarget2ᚖskillgraphᚋmodelsᚐAcceptTarget(ctx context.Context, v any) (*models.AcceptTarget, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.AcceptTarget)
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOAcceptTarget2ᚖskillgraphᚋmodelsᚐAcceptTarget(ctx context.Context, sel ast.SelectionSet, v *models.AcceptTarget) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
 func (ec *executionContext) marshalOAddMemberPayload2ᚖskillgraphᚋmodelsᚐAddMemberPayload(ctx context.Context, sel ast.SelectionSet, v *models.AddMemberPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -59738,6 +70436,13 @@ func (ec *executionContext) marshalOApplyProposalPayload2ᚖskillgraphᚋmodels�
 		return graphql.Null
 	}
 	return ec._ApplyProposalPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOApplySuggestionPayload2ᚖskillgraphᚋmodelsᚐApplySuggestionPayload(ctx context.Context, sel ast.SelectionSet, v *models.ApplySuggestionPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ApplySuggestionPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOApproveProposalPayload2ᚖskillgraphᚋmodelsᚐApproveProposalPayload(ctx context.Context, sel ast.SelectionSet, v *models.ApproveProposalPayload) graphql.Marshaler {
@@ -59791,6 +70496,22 @@ func (ec *executionContext) marshalOBoolean2ᚖbool(ctx context.Context, sel ast
 	return res
 }
 
+func (ec *executionContext) unmarshalOCaseOutcome2ᚖskillgraphᚋmodelsᚐCaseOutcome(ctx context.Context, v any) (*models.CaseOutcome, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.CaseOutcome)
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOCaseOutcome2ᚖskillgraphᚋmodelsᚐCaseOutcome(ctx context.Context, sel ast.SelectionSet, v *models.CaseOutcome) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
 func (ec *executionContext) marshalOChangeMemberRolePayload2ᚖskillgraphᚋmodelsᚐChangeMemberRolePayload(ctx context.Context, sel ast.SelectionSet, v *models.ChangeMemberRolePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -59803,6 +70524,13 @@ func (ec *executionContext) marshalOChangeRepohostSettingsPayload2ᚖskillgraph�
 		return graphql.Null
 	}
 	return ec._ChangeRepohostSettingsPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOClearReviewPayload2ᚖskillgraphᚋmodelsᚐClearReviewPayload(ctx context.Context, sel ast.SelectionSet, v *models.ClearReviewPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ClearReviewPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx context.Context, sel ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
@@ -59966,6 +70694,20 @@ func (ec *executionContext) marshalOEraseUserPayload2ᚖskillgraphᚋmodelsᚐEr
 	return ec._EraseUserPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOEvalRun2ᚖskillgraphᚋmodelsᚐEvalRun(ctx context.Context, sel ast.SelectionSet, v *models.EvalRun) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._EvalRun(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOEvalSuggestion2ᚖskillgraphᚋmodelsᚐEvalSuggestion(ctx context.Context, sel ast.SelectionSet, v *models.EvalSuggestion) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._EvalSuggestion(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOEvalSuite2ᚖskillgraphᚋmodelsᚐEvalSuite(ctx context.Context, sel ast.SelectionSet, v *models.EvalSuite) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -59979,6 +70721,22 @@ func (ec *executionContext) unmarshalOEventFilter2ᚖskillgraphᚋmodelsᚐEvent
 	}
 	res, err := ec.unmarshalInputEventFilter(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOEvidenceSource2ᚖskillgraphᚋmodelsᚐEvidenceSource(ctx context.Context, v any) (*models.EvidenceSource, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.EvidenceSource)
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOEvidenceSource2ᚖskillgraphᚋmodelsᚐEvidenceSource(ctx context.Context, sel ast.SelectionSet, v *models.EvidenceSource) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return graphql.WrapContextMarshaler(ctx, v)
 }
 
 func (ec *executionContext) marshalOFileContent2ᚖskillgraphᚋmodelsᚐFileContent(ctx context.Context, sel ast.SelectionSet, v *models.FileContent) graphql.Marshaler {
@@ -60228,6 +70986,22 @@ func (ec *executionContext) marshalOProposalStatus2ᚖskillgraphᚋmodelsᚐProp
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) unmarshalOProvenance2ᚖskillgraphᚋmodelsᚐProvenance(ctx context.Context, v any) (*models.Provenance, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.Provenance)
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOProvenance2ᚖskillgraphᚋmodelsᚐProvenance(ctx context.Context, sel ast.SelectionSet, v *models.Provenance) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
 func (ec *executionContext) marshalOPublishAttempt2ᚖskillgraphᚋmodelsᚐPublishAttempt(ctx context.Context, sel ast.SelectionSet, v *models.PublishAttempt) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -60254,6 +71028,13 @@ func (ec *executionContext) marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx conte
 		return graphql.Null
 	}
 	return ec._Rate(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORecordRunPayload2ᚖskillgraphᚋmodelsᚐRecordRunPayload(ctx context.Context, sel ast.SelectionSet, v *models.RecordRunPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RecordRunPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalORegistryEntry2ᚖskillgraphᚋmodelsᚐRegistryEntry(ctx context.Context, sel ast.SelectionSet, v *models.RegistryEntry) graphql.Marshaler {
@@ -60291,6 +71072,13 @@ func (ec *executionContext) marshalORepoLink2ᚖskillgraphᚋmodelsᚐRepoLink(c
 	return ec._RepoLink(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOReviewSuggestionPayload2ᚖskillgraphᚋmodelsᚐReviewSuggestionPayload(ctx context.Context, sel ast.SelectionSet, v *models.ReviewSuggestionPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ReviewSuggestionPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalORevokeApiKeyPayload2ᚖskillgraphᚋmodelsᚐRevokeAPIKeyPayload(ctx context.Context, sel ast.SelectionSet, v *models.RevokeAPIKeyPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -60326,6 +71114,53 @@ func (ec *executionContext) marshalORollbackEntryPayload2ᚖskillgraphᚋmodels�
 		return graphql.Null
 	}
 	return ec._RollbackEntryPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORunComparison2ᚖskillgraphᚋmodelsᚐRunComparison(ctx context.Context, sel ast.SelectionSet, v *models.RunComparison) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RunComparison(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalORunFilter2ᚖskillgraphᚋmodelsᚐRunFilter(ctx context.Context, v any) (*models.RunFilter, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputRunFilter(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalORunStatus2ᚖskillgraphᚋmodelsᚐRunStatus(ctx context.Context, v any) (*models.RunStatus, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.RunStatus)
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalORunStatus2ᚖskillgraphᚋmodelsᚐRunStatus(ctx context.Context, sel ast.SelectionSet, v *models.RunStatus) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) unmarshalORunVariant2ᚖskillgraphᚋmodelsᚐRunVariant(ctx context.Context, v any) (*models.RunVariant, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.RunVariant)
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalORunVariant2ᚖskillgraphᚋmodelsᚐRunVariant(ctx context.Context, sel ast.SelectionSet, v *models.RunVariant) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return graphql.WrapContextMarshaler(ctx, v)
 }
 
 func (ec *executionContext) marshalOSignalDetail2ᚖskillgraphᚋmodelsᚐSignalDetail(ctx context.Context, sel ast.SelectionSet, v *models.SignalDetail) graphql.Marshaler {
@@ -60509,6 +71344,53 @@ func (ec *executionContext) marshalOSubmitSignalsPayload2ᚖskillgraphᚋmodels�
 		return graphql.Null
 	}
 	return ec._SubmitSignalsPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOSuggestionFilter2ᚖskillgraphᚋmodelsᚐSuggestionFilter(ctx context.Context, v any) (*models.SuggestionFilter, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputSuggestionFilter(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOSuggestionOrder2ᚖskillgraphᚋmodelsᚐSuggestionOrder(ctx context.Context, v any) (*models.SuggestionOrder, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.SuggestionOrder)
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOSuggestionOrder2ᚖskillgraphᚋmodelsᚐSuggestionOrder(ctx context.Context, sel ast.SelectionSet, v *models.SuggestionOrder) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) marshalOSuggestionReview2ᚖskillgraphᚋmodelsᚐSuggestionReview(ctx context.Context, sel ast.SelectionSet, v *models.SuggestionReview) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SuggestionReview(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOSuggestionStatus2ᚖskillgraphᚋmodelsᚐSuggestionStatus(ctx context.Context, v any) (*models.SuggestionStatus, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.SuggestionStatus)
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOSuggestionStatus2ᚖskillgraphᚋmodelsᚐSuggestionStatus(ctx context.Context, sel ast.SelectionSet, v *models.SuggestionStatus) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return graphql.WrapContextMarshaler(ctx, v)
 }
 
 func (ec *executionContext) unmarshalOSuiteFilter2ᚖskillgraphᚋmodelsᚐSuiteFilter(ctx context.Context, v any) (*models.SuiteFilter, error) {

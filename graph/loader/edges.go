@@ -55,7 +55,7 @@ var (
 	EntryAlerts        = page("RegistryEntry.alerts", ownSkill, store.Org.AlertsOf)
 	EntryAuthor        = one("RegistryEntry.createdBy", func(e *models.RegistryEntry) *ids.ID { return e.CreatedByID }, store.Org.UsersByID)
 	EntryCurrent       = one("RegistryEntry.currentVersion", func(e *models.RegistryEntry) *ids.ID { return e.CurrentVersionID }, store.Org.VersionsByID)
-	EntryEvidence      = one("RegistryEntry.evidence", func(e *models.RegistryEntry) *ids.ID { return &e.ID }, store.Org.EvidenceOf)
+	EntryEvidence      = one("RegistryEntry.evidence", func(e *models.RegistryEntry) *ids.ID { return &e.ID }, store.Org.EntryEvidenceOf)
 	EntryInstallCount  = one("RegistryEntry.installationCount", func(e *models.RegistryEntry) *ids.ID { return &e.ID }, store.Org.InstallationCounts)
 	EntryInstalls      = page("RegistryEntry.installations", func(e *models.RegistryEntry) *ids.ID { return &e.ID }, store.Org.InstallationsOf)
 	EntryOrgName       = one("RegistryEntry.organizationName", func(e *models.RegistryEntry) *ids.ID { return &e.ID }, store.Org.OrganizationNames)
@@ -102,6 +102,34 @@ var (
 	SourceSnapshots    = page("CloudSource.snapshots", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.SnapshotsOf)
 	SourceSuites       = page("CloudSource.suites", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.SuitesOf)
 	SuiteSource        = one("EvalSuite.source", func(s *models.EvalSuite) *ids.ID { return s.SourceID }, store.Org.SourcesByID)
+
+	ChangeBase         = one("CaseChange.base", func(c *models.CaseChange) *ids.ID { return &c.BaseID }, store.Org.ResultsByID)
+	ChangeHead         = one("CaseChange.head", func(c *models.CaseChange) *ids.ID { return &c.HeadID }, store.Org.ResultsByID)
+	ComparisonBase     = one("RunComparison.base", func(c *models.RunComparison) *ids.ID { return &c.BaseID }, store.Org.RunsByID)
+	ComparisonHead     = one("RunComparison.head", func(c *models.RunComparison) *ids.ID { return &c.HeadID }, store.Org.RunsByID)
+	EvidenceRun        = one("SuggestionEvidence.run", func(e *models.SuggestionEvidence) *ids.ID { return e.RunID }, store.Org.RunsByID)
+	ResultCase         = one("EvalResult.case", func(r *models.EvalResult) *ids.ID { return &r.RunID }, store.Org.CasesOfRuns)
+	ResultRun          = one("EvalResult.run", func(r *models.EvalResult) *ids.ID { return &r.RunID }, store.Org.RunsByID)
+	ReviewAuthor       = one("SuggestionReview.reviewedBy", func(r *models.SuggestionReview) *ids.ID { return r.ReviewedByID }, store.Org.UsersByID)
+	ReviewSuggestion   = one("SuggestionReview.suggestion", func(r *models.SuggestionReview) *ids.ID { return &r.SuggestionID }, store.Org.SuggestionsByID)
+	ReviewSuite        = one("SuggestionReview.appliedSuite", func(r *models.SuggestionReview) *ids.ID { return r.AppliedSuiteID }, store.Org.SuitesByID)
+	RunAuthor          = one("EvalRun.createdBy", func(r *models.EvalRun) *ids.ID { return r.CreatedByID }, store.Org.UsersByID)
+	RunPrevious        = one("EvalRun.previous", func(r *models.EvalRun) *ids.ID { return &r.ID }, store.Org.PreviousRuns)
+	RunResults         = list("EvalRun.results", func(r *models.EvalRun) *ids.ID { return &r.ID }, store.Org.ResultsOf)
+	RunRevision        = one("EvalRun.suiteRevision", func(r *models.EvalRun) *ids.ID { return &r.ID }, store.Org.RevisionsOfRuns)
+	RunSuite           = one("EvalRun.suite", func(r *models.EvalRun) *ids.ID { return &r.SuiteID }, store.Org.SuitesByID)
+	SimilarSuggestion  = one("SimilarSuggestion.suggestion", func(s *models.SimilarSuggestion) *ids.ID { return &s.SuggestionID }, store.Org.SuggestionsByID)
+	SkillSuggestions   = list("Skill.suggestions", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.SuggestionsOfSkills)
+	SuggestionEvidence = page("EvalSuggestion.evidence", func(s *models.EvalSuggestion) *ids.ID { return &s.ID }, store.Org.EvidenceOf)
+	SuggestionReview   = one("EvalSuggestion.review", func(s *models.EvalSuggestion) *ids.ID { return &s.ID }, store.Org.ReviewsOfSuggestions)
+	SuggestionSimilar  = many("EvalSuggestion.similar", func(s *models.EvalSuggestion) *ids.ID { return &s.ID }, store.Org.SimilarTo)
+	ReviewSource       = one("SuggestionReview.cloudSource", func(r *models.SuggestionReview) *ids.ID { return &r.SourceID }, store.Org.SourcesByID)
+	RunSnapshot        = one("EvalRun.snapshot", func(r *models.EvalRun) *ids.ID { return r.SnapshotID }, store.Org.SnapshotsByID)
+	SnapshotRuns       = page("Snapshot.runs", func(s *models.Snapshot) *ids.ID { return &s.ID }, store.Org.RunsOfSnapshots)
+	SourceReviews      = page("CloudSource.reviews", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.ReviewsOf)
+	SourceSuggestions  = list("CloudSource.suggestions", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.SuggestionsOf)
+	SuggestionSource   = one("EvalSuggestion.cloudSource", func(s *models.EvalSuggestion) *ids.ID { return &s.SourceID }, store.Org.SourcesByID)
+	SuiteRuns          = page("EvalSuite.runs", func(s *models.EvalSuite) *ids.ID { return &s.ID }, store.Org.RunsOf)
 )
 
 // ownSkill is the skill of an entry; those of other organizations are not found.
@@ -131,6 +159,11 @@ var kinds = map[ids.Kind]func(store.Org, context.Context, []ids.ID) (map[ids.ID]
 	ids.Snapshot:   asNodes(store.Org.SnapshotsByID),
 	ids.Source:     sourceNodes,
 	ids.Validation: asNodes(store.Org.ReportsByID),
+
+	ids.Suggestion: asNodes(store.Org.SuggestionsByID),
+	ids.Review:     asNodes(store.Org.ReviewsByID),
+	ids.Run:        asNodes(store.Org.RunsByID),
+	ids.RunResult:  asNodes(store.Org.ResultsByID),
 }
 
 // sourceNodes shows sources as what they are.

@@ -1,6 +1,6 @@
 // Package jobs does the work that leaves the process or that nobody waits for: it evaluates alerts, tells people, publishes from
-// repositories, draws proposals from signals, and deletes what is too old or nobody needs. Jobs are at least once, so every worker may be run
-// twice for the same thing.
+// repositories, makes suggestions and proposals, and deletes what is too old or nobody needs. Jobs are at least once, so every worker may be
+// run twice for the same thing.
 package jobs
 
 import (
@@ -51,6 +51,8 @@ func Start(ctx context.Context, cfg Config) (*Jobs, error) {
 	river.AddWorker(w, &writeBackWorker{store: cfg.Store, host: cfg.Host})
 	river.AddWorker(w, &revalidateWorker{store: cfg.Store, hosting: cfg.Hosting})
 	river.AddWorker(w, &proposeWorker{store: cfg.Store})
+	river.AddWorker(w, &suggestWorker{store: cfg.Store})
+	river.AddWorker(w, &sweepWorker{store: cfg.Store})
 	client, err := river.NewClient(riverpgxv5.New(cfg.Store.Pool()), &river.Config{
 		Workers: w, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: workers}},
 		FetchCooldown: 10 * time.Millisecond, JobTimeout: jobTimeout, RescueStuckJobsAfter: rescueAfter, SoftStopTimeout: softStop,
@@ -60,6 +62,7 @@ func Start(ctx context.Context, cfg Config) (*Jobs, error) {
 			every(time.Hour, pruneJob{}),
 			every(time.Hour, collectJob{}),
 			every(10*time.Minute, revalidateJob{Rules: skillmd.Version}),
+			every(sweepEvery, sweepJob{}),
 		},
 	})
 	if err != nil {

@@ -111,8 +111,8 @@ func (o Org) OrganizationNames(ctx context.Context, entries []ids.ID) (map[ids.I
 	return out, err
 }
 
-// EvidenceOf is the batch for what telemetry says of the skills of entries.
-func (o Org) EvidenceOf(ctx context.Context, entries []ids.ID) (map[ids.ID]*models.EntryEvidence, error) {
+// EntryEvidenceOf is the batch for what telemetry says of the skills of entries.
+func (o Org) EntryEvidenceOf(ctx context.Context, entries []ids.ID) (map[ids.ID]*models.EntryEvidence, error) {
 	rows, err := query[models.EntryEvidence](ctx, o.pg, `SELECT e.id AS entry_id, s.pass_rate, s.recent_graded, s.graded_sessions FROM registry_entries e
 		JOIN skills s ON s.org_id = e.org_id AND s.id = e.skill_id WHERE `+visible+" AND e.id = ANY($2)", o.id, entries)
 	return byID(rows, func(e *models.EntryEvidence) ids.ID { return e.EntryID }), err

@@ -162,12 +162,3 @@ func (o Org) ApplyProposal(ctx context.Context, id, version ids.ID) (*models.Pro
 		return nil
 	})
 }
-
-// ownVersion fails with NOT_FOUND for a registry version that the organization does not have.
-func (o Org) ownVersion(ctx context.Context, id ids.ID) error {
-	type row struct {
-		ID ids.ID `bun:"id"`
-	}
-	_, err := queryOne[row](ctx, o.pg, ids.Version, id, "SELECT t.id FROM registry_versions t WHERE t.org_id = $1 AND t.id = $2", o.id, id)
-	return err
-}

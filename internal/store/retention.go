@@ -94,7 +94,7 @@ func (s *Store) pruneSessions(ctx context.Context, cutoff time.Time) (int, error
 					return err
 				}
 			}
-			return nil
+			return o.forgetSessions(ctx, names)
 		})
 		if err != nil {
 			return 0, err

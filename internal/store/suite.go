@@ -166,11 +166,17 @@ func (o Org) ArchiveSuite(ctx context.Context, id ids.ID, archive bool) (*models
 	})
 }
 
-// DeleteSuite deletes a suite with its history.
+// DeleteSuite deletes a suite with its history and its runs.
 func (o Org) DeleteSuite(ctx context.Context, id ids.ID) error {
 	return o.tx(ctx, func(o Org) error {
 		s, err := o.suite(ctx, id, " FOR UPDATE")
 		if err != nil {
+			return err
+		}
+		if err := o.releaseReviews(ctx, id); err != nil {
+			return err
+		}
+		if err := o.forgetRuns(ctx, id); err != nil {
 			return err
 		}
 		if _, err := exec(ctx, o.pg, "DELETE FROM eval_suites WHERE org_id = $1 AND id = $2", o.id, id); err != nil {

@@ -21,6 +21,7 @@ type foreign struct {
 	skill, push, alert, incident, notification     ids.ID // see watched
 	snapshot, report, installation                 ids.ID // see hosted
 	bundle, proposal                               ids.ID // see contributed
+	suggestion, review, run, result                ids.ID // see reviewed
 }
 
 func (w world) objects(t *testing.T, org store.Org, owner *models.Viewer) foreign {
@@ -179,6 +180,9 @@ func TestTenancy(t *testing.T) {
 			if contributing[m.Name] != nil {
 				w.contributed(t, w.other, &f)
 			}
+			if reviewing[m.Name] != nil {
+				w.reviewed(t, w.other, &f)
+			}
 			before := w.dump(t, w.other)
 			verb(t, w.acme, f)
 			require.Equal(t, before, w.dump(t, w.other), "nothing of theirs has changed")
@@ -211,7 +215,13 @@ func (w world) dump(t *testing.T, org store.Org) (all string) {
 		(SELECT json_agg(t ORDER BY t.source_key) FROM raw_signals t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t::text) FROM raw_signal_cells t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t.id) FROM proposals t WHERE org_id = $1),
-		(SELECT json_agg(t ORDER BY t.name) FROM call_counts t WHERE org_id = $1))::text`, org.ID()).Scan(&all))
+		(SELECT json_agg(t ORDER BY t.name) FROM call_counts t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.session_id) FROM suggestion_queue t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM eval_suggestions t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM suggestion_evidence t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM suggestion_reviews t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM eval_runs t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM eval_results t WHERE org_id = $1))::text`, org.ID()).Scan(&all))
 	return all
 }
 

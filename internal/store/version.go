@@ -19,6 +19,12 @@ func (o Org) VersionsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*model
 	return byID(rows, versionID), err
 }
 
+// ownVersion fails with NOT_FOUND for a registry version that is not the organization's.
+func (o Org) ownVersion(ctx context.Context, id ids.ID) error {
+	_, err := queryOne[struct{}](ctx, o.pg, ids.Version, id, "SELECT t.id FROM registry_versions t WHERE t.org_id = $1 AND t.id = $2", o.id, id)
+	return err
+}
+
 // VersionNamed is the batch for one version of entries, by its name.
 func (o Org) VersionNamed(ctx context.Context, entries []ids.ID, version string) (map[ids.ID]*models.RegistryVersion, error) {
 	rows, err := query[models.RegistryVersion](ctx, o.pg, "SELECT "+columns[models.RegistryVersion]()+" FROM registry_versions t WHERE "+ofVisible+" AND t.entry_id = ANY($2) AND t.version = $3", o.id, entries, version)
