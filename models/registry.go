@@ -183,7 +183,7 @@ type SyncEntry struct {
 	Reason            *string `bun:"reason"`
 }
 
-// nothingYet is what a device reports that has nothing.
+// nothingYet is what a device reports that has nothing. It is no tag of a version.
 const nothingYet = "none"
 
 // HasHash is the hash of what the device has; nil when it has nothing yet.
@@ -317,7 +317,7 @@ func (v NewVersion) Of(a Archive) (*RegistryVersion, error) {
 	if v.ContentHash != nil {
 		switch said := strings.TrimPrefix(*v.ContentHash, hashPrefix); {
 		case !sha256Hex.MatchString(said):
-			if said != "" {
+			if said != "" && said != nothingYet {
 				out.ClientTag = v.ContentHash
 			}
 		case !strings.EqualFold(said, a.Hash):
@@ -418,9 +418,34 @@ func CheckWords(words *string) error {
 	return checkText(errs.At("query"), *words, 0, 200)
 }
 
+// MaxSync bounds what one call asks about.
+const MaxSync = 1000
+
+// CheckSync bounds what a device reports.
+func CheckSync(in []*SyncInput, device *string) error {
+	at := errs.At("installations")
+	if len(in) > MaxSync {
+		return at.Because("at most %d entries at once", MaxSync)
+	}
+	for i, s := range in {
+		if err := checkText(at.At(i, "currentVersionHash"), s.CurrentVersionHash, 0, maxTag); err != nil {
+			return err
+		}
+	}
+	return CheckDevice(device)
+}
+
+// CheckDevice bounds what somebody calls a device.
+func CheckDevice(device *string) error {
+	if device == nil {
+		return nil
+	}
+	return checkText(errs.At("deviceId"), *device, 1, 200)
+}
+
 // Validate bounds what is said of a device.
 func (in InstallEntryInput) Validate() error {
-	if err := checkText(errs.At("deviceId"), in.DeviceID, 1, 200); err != nil {
+	if err := CheckDevice(&in.DeviceID); err != nil {
 		return err
 	}
 	if path := in.InstallPath.Value(); path != nil {

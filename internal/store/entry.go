@@ -31,9 +31,9 @@ func (o Org) EntriesOfSkills(ctx context.Context, skills []ids.ID) (map[ids.ID]*
 func entryID(e *models.RegistryEntry) ids.ID { return e.ID }
 
 // ownEntry is an entry that the organization may change, locked for as long as the transaction lasts: what becomes of its
-// versions is decided one after the other.
+// versions is decided one after the other. Devices, which only refer to it, are not held up by that, and do not hold it up.
 func (o Org) ownEntry(ctx context.Context, id ids.ID) (*models.RegistryEntry, error) {
-	return queryOne[models.RegistryEntry](ctx, o.pg, ids.Entry, id, "SELECT "+columns[models.RegistryEntry]()+" FROM registry_entries t WHERE t.org_id = $1 AND t.id = $2 FOR UPDATE", o.id, id)
+	return queryOne[models.RegistryEntry](ctx, o.pg, ids.Entry, id, "SELECT "+columns[models.RegistryEntry]()+" FROM registry_entries t WHERE t.org_id = $1 AND t.id = $2 FOR NO KEY UPDATE", o.id, id)
 }
 
 var entryOrders = map[models.EntryOrder]order[models.RegistryEntry]{
