@@ -358,8 +358,10 @@ func (v NewVersion) agrees(a Archive) error {
 		}
 		delete(found, path)
 	}
-	for path := range found {
-		return at.Because("%q is in the archive and not in the list", path)
+	for _, f := range a.Files {
+		if _, left := found[f.Path]; left {
+			return at.Because("%q is in the archive and not in the list", f.Path)
+		}
 	}
 	return nil
 }
