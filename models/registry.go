@@ -329,12 +329,13 @@ func (v NewVersion) Of(a Archive) (*RegistryVersion, error) {
 
 // agrees compares the client's list of files with the archive. A list of any other form says nothing.
 func (v NewVersion) agrees(a Archive) error {
-	var said []struct {
+	type line struct {
 		Path *string `json:"path"`
 		Hash *string `json:"hash"`
 		Size *int    `json:"size"`
 	}
-	if json.Unmarshal(v.FileManifest, &said) != nil || said == nil {
+	var said []line
+	if json.Unmarshal(v.FileManifest, &said) != nil || said == nil || slices.ContainsFunc(said, func(f line) bool { return f.Path == nil || f.Hash == nil || f.Size == nil }) {
 		return nil
 	}
 	at := errs.At("metadata", "fileManifest")
@@ -343,9 +344,6 @@ func (v NewVersion) agrees(a Archive) error {
 		found[f.Path] = f
 	}
 	for i, f := range said {
-		if f.Path == nil || f.Hash == nil || f.Size == nil {
-			return nil
-		}
 		path := strings.TrimPrefix(*f.Path, "./")
 		is, ok := found[path]
 		switch {
