@@ -19,9 +19,11 @@ const installations = `(SELECT i.*, CASE
 
 func installationID(i *models.Installation) ids.ID { return i.ID }
 
-// InstallationsOf lists the organization's devices that have entries, newest first.
+// InstallationsOf lists the devices of the organization's present members that have entries, newest first.
 func (o Org) InstallationsOf(ctx context.Context, entries []ids.ID, w models.Window) (map[ids.ID]*models.InstallationConnection, error) {
-	return pages(ctx, o, listing[models.Installation]{from: installations, parent: "t.entry_id", order: newest(installationID)}, entries, w)
+	l := listing[models.Installation]{from: installations, parent: "t.entry_id", order: newest(installationID)}
+	l.filter("EXISTS (SELECT FROM members m WHERE m.org_id = t.org_id AND m.user_id = t.user_id AND m.removed_at IS NULL)")
+	return pages(ctx, o, l, entries, w)
 }
 
 // Installed lists what the caller has installed, newest first.
