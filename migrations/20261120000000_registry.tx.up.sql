@@ -28,7 +28,8 @@ CREATE TABLE registry_entries (
 );
 CREATE INDEX registry_entries_by_skill ON registry_entries (org_id, skill_id);
 CREATE INDEX registry_entries_public ON registry_entries (updated_at, id) WHERE visibility = 'PUBLIC';
-CREATE INDEX registry_entries_words ON registry_entries USING gin ((name || ' ' || description) gin_trgm_ops) WHERE visibility = 'PUBLIC';
+-- A list of what is still to be entered makes the index look dear, and the planner reads every entry in its place: seconds, not milliseconds.
+CREATE INDEX registry_entries_words ON registry_entries USING gin ((name || ' ' || description) gin_trgm_ops) WITH (fastupdate = off) WHERE visibility = 'PUBLIC';
 
 CREATE TABLE registry_versions (
   org_id         uuid NOT NULL,
