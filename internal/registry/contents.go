@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	maxText = 200 << 10 // of a file that is shown or compared
-	maxDiff = 1 << 20   // of all differences shown at once
+	maxText     = 200 << 10 // of a file that is shown or compared
+	maxCompared = 8 << 20   // of all texts that are held to be compared
+	maxDiff     = 1 << 20   // of all differences shown at once
 )
 
 // Tree is a folder that was packed into an archive.
@@ -79,7 +80,7 @@ func (r *Registry) texts(ctx context.Context, hash string, wanted map[string]boo
 // Diff is what changed from one tree to another.
 func (r *Registry) Diff(ctx context.Context, before, after Tree) (*models.FileChanges, error) {
 	out := &models.FileChanges{Files: changes(before.Files, after.Files)}
-	olds, news := map[string]bool{}, map[string]bool{}
+	olds, news, left := map[string]bool{}, map[string]bool{}, maxCompared
 	for _, c := range out.Files {
 		switch c.Kind {
 		case models.FileChangeKindAdded:
@@ -89,8 +90,8 @@ func (r *Registry) Diff(ctx context.Context, before, after Tree) (*models.FileCh
 		case models.FileChangeKindChanged:
 			out.Changed++
 		}
-		if shown(c.OldSize) && shown(c.NewSize) {
-			olds[c.Path], news[c.Path] = c.OldSize != nil, c.NewSize != nil
+		if was, is := sizeOf(c.OldSize), sizeOf(c.NewSize); max(was, is) <= maxText && was+is <= left {
+			olds[c.Path], news[c.Path], left = c.OldSize != nil, c.NewSize != nil, left-was-is
 		}
 	}
 	was, err := r.texts(ctx, before.Hash, olds)
@@ -103,21 +104,26 @@ func (r *Registry) Diff(ctx context.Context, before, after Tree) (*models.FileCh
 	}
 	room := maxDiff
 	for _, c := range out.Files {
-		if text, ok := unified(c, was, is); ok && len(text) <= room && shown(c.OldSize) && shown(c.NewSize) {
+		if text, ok := unified(c, was, is); ok && len(text) <= room {
 			c.Unified, room = &text, room-len(text)
 		}
 	}
 	return out, nil
 }
 
-// shown reports whether a file is small enough to be compared; one that is not there is.
-func shown(size *int) bool { return size == nil || *size <= maxText }
+// sizeOf is the size of a file that may not be there.
+func sizeOf(size *int) int {
+	if size == nil {
+		return 0
+	}
+	return *size
+}
 
-// unified is the difference of a file whose texts were read.
+// unified is the difference of a file, where what there is of it was read.
 func unified(c *models.FileChange, was, is map[string]*string) (string, bool) {
 	before, after := was[c.Path], is[c.Path]
 	if (before == nil) != (c.OldSize == nil) || (after == nil) != (c.NewSize == nil) {
-		return "", false // one of them is no text
+		return "", false // one of them is no text, or too much
 	}
 	oldName, newName, oldText, newText := "/dev/null", "/dev/null", "", ""
 	if before != nil {
