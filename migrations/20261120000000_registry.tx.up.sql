@@ -28,8 +28,9 @@ CREATE TABLE registry_entries (
 );
 CREATE INDEX registry_entries_by_skill ON registry_entries (org_id, skill_id);
 CREATE INDEX registry_entries_public ON registry_entries (updated_at, id) WHERE visibility = 'PUBLIC';
--- A list of what is still to be entered makes the index look dear, and the planner reads every entry in its place: seconds, not milliseconds.
+-- A list of what is still to be entered makes an index look dear, and the planner reads every entry in its place: seconds, not milliseconds.
 CREATE INDEX registry_entries_words ON registry_entries USING gin ((name || ' ' || description) gin_trgm_ops) WITH (fastupdate = off) WHERE visibility = 'PUBLIC';
+CREATE INDEX registry_entries_names ON registry_entries USING gin (name gin_trgm_ops) WITH (fastupdate = off) WHERE visibility = 'PUBLIC';
 
 CREATE TABLE registry_versions (
   org_id         uuid NOT NULL,
@@ -78,7 +79,7 @@ CREATE TABLE registry_releases (
   org_id     uuid NOT NULL,
   id         uuid NOT NULL,
   entry_id   uuid NOT NULL,
-  number     integer GENERATED ALWAYS AS IDENTITY,
+  number     bigint GENERATED ALWAYS AS IDENTITY,
   kind       text NOT NULL CHECK (kind IN ('PUSH', 'ROLLBACK', 'REVOCATION')),
   from_id    uuid,
   to_id      uuid,

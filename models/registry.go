@@ -188,7 +188,7 @@ const nothingYet = "none"
 
 // HasHash is the hash of what the device has; nil when it has nothing yet.
 func (s *SyncEntry) HasHash() *string {
-	if s.HeldHash == nothingYet {
+	if s.HeldHash == nothingYet || s.HeldHash == "" {
 		return nil
 	}
 	return &s.HeldHash
@@ -219,6 +219,7 @@ const (
 	maxSummary     = 10_000
 	maxReason      = 2000
 	maxTag         = 200
+	MaxSync        = 1000 // entries that one call asks about
 	hashPrefix     = "sha256:"
 )
 
@@ -335,7 +336,7 @@ func (v NewVersion) agrees(a Archive) error {
 		Size *int    `json:"size"`
 	}
 	var said []line
-	if json.Unmarshal(v.FileManifest, &said) != nil || said == nil || slices.ContainsFunc(said, func(f line) bool { return f.Path == nil || f.Hash == nil || f.Size == nil }) {
+	if json.Unmarshal(v.FileManifest, &said) != nil || len(said) == 0 || slices.ContainsFunc(said, func(f line) bool { return f.Path == nil || f.Hash == nil || f.Size == nil }) {
 		return nil
 	}
 	at := errs.At("metadata", "fileManifest")
@@ -418,31 +419,6 @@ func CheckWords(words *string) error {
 	return checkText(errs.At("query"), *words, 0, 200)
 }
 
-// MaxSync bounds what one call asks about.
-const MaxSync = 1000
-
-// CheckSync bounds what a device reports.
-func CheckSync(in []*SyncInput, device *string) error {
-	at := errs.At("installations")
-	if len(in) > MaxSync {
-		return at.Because("at most %d entries at once", MaxSync)
-	}
-	for i, s := range in {
-		if err := checkText(at.At(i, "currentVersionHash"), s.CurrentVersionHash, 0, maxTag); err != nil {
-			return err
-		}
-	}
-	return CheckDevice(device)
-}
-
-// CheckDevice bounds what somebody calls a device.
-func CheckDevice(device *string) error {
-	if device == nil {
-		return nil
-	}
-	return checkText(errs.At("deviceId"), *device, 1, 200)
-}
-
 // Validate bounds what is said of a device.
 func (in InstallEntryInput) Validate() error {
 	if err := CheckDevice(&in.DeviceID); err != nil {
@@ -450,6 +426,27 @@ func (in InstallEntryInput) Validate() error {
 	}
 	if path := in.InstallPath.Value(); path != nil {
 		return checkText(errs.At("installPath"), *path, 0, 1000)
+	}
+	return nil
+}
+
+// CheckDevice bounds what a device is called.
+func CheckDevice(device *string) error {
+	if device == nil {
+		return nil
+	}
+	return checkText(errs.At("deviceId"), *device, 1, 200)
+}
+
+// CheckSync bounds what a device says that it has.
+func CheckSync(in []*SyncInput) error {
+	if len(in) > MaxSync {
+		return errs.At("installations").Because("must be at most %d entries", MaxSync)
+	}
+	for i, s := range in {
+		if err := checkText(errs.At("installations", i, "currentVersionHash"), s.CurrentVersionHash, 0, maxTag); err != nil {
+			return err
+		}
 	}
 	return nil
 }

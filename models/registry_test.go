@@ -84,7 +84,6 @@ func TestFileManifest(t *testing.T) {
 		{strings.ReplaceAll("["+skill+","+notes+"]", `{`, `{"mode": "0644", `), "", ""},
 
 		{"[" + skill + "]", "metadata.fileManifest", `"docs/notes.md" is in the archive and not in the list`},
-		{"[]", "metadata.fileManifest", `"SKILL.md" is in the archive and not in the list`},
 		{"[" + skill + "," + notes + "," + strings.Replace(skill, "SKILL.md", "gone.md", 1) + "]", "metadata.fileManifest.2.path", `there is no file "gone.md" in the archive, or it is listed twice`},
 		{"[" + skill + "," + skill + "," + notes + "]", "metadata.fileManifest.1.path", `there is no file "SKILL.md" in the archive, or it is listed twice`},
 		{"[" + skill + "," + strings.Replace(skill, "SKILL.md", "./SKILL.md", 1) + "]", "metadata.fileManifest.1.path", `there is no file "SKILL.md" in the archive, or it is listed twice`},
@@ -99,6 +98,7 @@ func TestFileManifest(t *testing.T) {
 		{"", "", ""},
 		{"null", "", ""},
 		{"{}", "", ""},
+		{"[]", "", ""},
 		{`"SKILL.md"`, "", ""},
 		{`7`, "", ""},
 		{`["SKILL.md"]`, "", ""},
@@ -256,7 +256,7 @@ func TestDeviceRules(t *testing.T) {
 		"a\x00b": control, "a\nb": control, "\xff": "must be UTF-8",
 	} {
 		for _, err := range []error{
-			models.CheckDevice(&given), models.CheckSync(nil, &given), models.InstallEntryInput{DeviceID: given}.Validate(),
+			models.CheckDevice(&given), models.InstallEntryInput{DeviceID: given}.Validate(),
 		} {
 			if want == "" {
 				require.NoError(t, err)
@@ -286,12 +286,13 @@ func TestSyncRules(t *testing.T) {
 		}
 		return in
 	}
-	require.NoError(t, models.CheckSync(nil, nil))
-	require.NoError(t, models.CheckSync(report(1000, strings.Repeat("x", 200)), nil))
-	path, message := refusal(t, models.CheckSync(report(1001, "none"), nil))
-	require.Equal(t, []string{"installations", "at most 1000 entries at once"}, []string{path, message})
+	require.NoError(t, models.CheckDevice(nil))
+	require.NoError(t, models.CheckSync(nil))
+	require.NoError(t, models.CheckSync(report(1000, strings.Repeat("x", 200))))
+	path, message := refusal(t, models.CheckSync(report(1001, "none")))
+	require.Equal(t, []string{"installations", "must be at most 1000 entries"}, []string{path, message})
 	for given, want := range map[string]string{strings.Repeat("x", 201): "must be at most 200 characters long", "a\x00": "must not contain control characters", "\xff": "must be UTF-8"} {
-		path, message := refusal(t, models.CheckSync(append(report(3, ""), report(1, given)...), nil))
+		path, message := refusal(t, models.CheckSync(append(report(3, ""), report(1, given)...)))
 		require.Equal(t, []string{"installations.3.currentVersionHash", want}, []string{path, message})
 	}
 }
@@ -311,6 +312,7 @@ func TestSyncEntry(t *testing.T) {
 		require.Equal(t, new(true), s.Revoked())
 	}
 	require.Nil(t, (&models.SyncEntry{HeldHash: "none"}).HasHash())
+	require.Nil(t, (&models.SyncEntry{}).HasHash())
 	require.Equal(t, new("tag"), (&models.SyncEntry{HeldHash: "tag"}).HasHash())
 }
 

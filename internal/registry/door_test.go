@@ -79,10 +79,6 @@ func TestInspectWithoutSkill(t *testing.T) {
 	a, err := registry.Inspect(bytes.NewReader(packed(t, file{"docs/SKILL.md", "a"}, file{"skill.md", "b"})))
 	require.NoError(t, err)
 	require.Nil(t, a.SkillHash)
-	a, err = registry.Inspect(bytes.NewReader(packed(t)))
-	require.NoError(t, err)
-	require.Empty(t, a.Files)
-	require.NotNil(t, a.Files)
 }
 
 // What is refused has no hash, and leaves nothing behind.
@@ -96,6 +92,7 @@ func TestRefusedArchives(t *testing.T) {
 		code    errs.Code
 	}{
 		"nothing":              {nil, errs.Invalid},
+		"no files":             {packed(t), errs.Invalid},
 		"text":                 {[]byte("SKILL.md"), errs.Invalid},
 		"cut off":              {good[:len(good)-9], errs.Invalid},
 		"cut off by a byte":    {good[:len(good)-1], errs.Invalid},

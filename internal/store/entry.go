@@ -82,10 +82,11 @@ func (o Org) PublicEntries(ctx context.Context, words string, w models.Window) (
 	}
 	l := listing[ranked]{
 		// What is called so, then what has it in its name or sounds like it, then what tells of it. Names are short, so that ranking
-		// takes no time, and the conditions are those of an index.
+		// takes no time, and the conditions are those of two indexes.
 		from: `(SELECT e.*, round(1e6 * ((e.name = $3)::int + (lower(e.name) = lower($3))::int + (e.name ILIKE $4)::int + similarity(e.name, $3) + word_similarity($3, e.name)
 				+ (e.description ILIKE $4)::int / 10.0))::int AS rank
-			FROM registry_entries e WHERE e.visibility = 'PUBLIC' AND ((e.name || ' ' || e.description) ILIKE $4 OR $3 <% (e.name || ' ' || e.description))) t`,
+			FROM registry_entries e WHERE e.visibility = 'PUBLIC' AND ((e.name || ' ' || e.description) ILIKE $4 OR $3 <% (e.name || ' ' || e.description)
+				OR e.name % $3 AND similarity(e.name, $3) > 0.4)) t`,
 		scope: "t.visibility = 'PUBLIC'", parent: "$1::uuid", args: []any{words, contains(words)},
 		order: order[ranked]{
 			name: "rank", columns: []string{"t.rank"}, types: []string{"int"}, desc: true,

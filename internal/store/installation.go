@@ -112,7 +112,10 @@ func (o Org) SyncCheck(ctx context.Context, device *string) ([]*models.SyncEntry
 
 // Sync says what to do about what a device has and, where the device is recorded, remembers it.
 func (o Org) Sync(ctx context.Context, in []*models.SyncInput, device *string) ([]*models.SyncEntry, error) {
-	if err := models.CheckSync(in, device); err != nil {
+	if err := models.CheckSync(in); err != nil {
+		return nil, err
+	}
+	if err := models.CheckDevice(device); err != nil {
 		return nil, err
 	}
 	entries, hashes := make([]ids.ID, len(in)), make([]string, len(in))

@@ -164,7 +164,7 @@ func TestSync(t *testing.T) {
 		"a tag":           {"my tag", first, new("my tag"), models.SyncStatusOutdated, false},
 		"another tag":     {"My tag", nil, new("My tag"), models.SyncStatusUnknown, false},
 		"nothing yet":     {"none", nil, nil, models.SyncStatusUnknown, false},
-		"empty":           {"", nil, new(""), models.SyncStatusUnknown, false},
+		"empty":           {"", nil, nil, models.SyncStatusUnknown, false},
 		"unknown":         {hash("unknown"), nil, new(hash("unknown")), models.SyncStatusUnknown, false},
 		"of its SKILL.md": {*third.SkillHash, nil, third.SkillHash, models.SyncStatusUnknown, false}, // it names no archive
 		"of another":      {other.Version.ContentHash, nil, &other.Version.ContentHash, models.SyncStatusUnknown, false},

@@ -78,6 +78,7 @@ func TestSearch(t *testing.T) {
 		require.Equal(t, "pdf", search(t, org, "pdff")[0], "a slip of the finger")
 		require.Equal(t, []string{"kubernetes"}, search(t, org, "kubernets"))
 		require.Equal(t, []string{"kubernetes"}, search(t, org, "kubernetse"))
+		require.Equal(t, []string{"kubernetes"}, search(t, org, "kuberentes"))
 		require.Equal(t, []string{"kubernetes"}, search(t, org, "deploy containers"))
 		require.Equal(t, []string{"kubernetes"}, search(t, org, "bernet"))
 		require.Equal(t, []string{"long-story"}, search(t, org, "needle"))

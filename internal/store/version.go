@@ -97,7 +97,7 @@ func (o Org) ReleasesOf(ctx context.Context, entries []ids.ID, w models.Window) 
 	return pages(ctx, o, listing[models.Release]{
 		from: "registry_releases t", parent: "t.entry_id",
 		order: order[models.Release]{
-			name: "number", columns: []string{"t.number"}, types: []string{"int"}, desc: true,
+			name: "number", columns: []string{"t.number"}, types: []string{"bigint"}, desc: true,
 			key: func(r *models.Release) []string { return []string{itoa(r.Number)} },
 			id:  func(r *models.Release) ids.ID { return r.ID },
 		},
