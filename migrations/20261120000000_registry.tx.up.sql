@@ -47,6 +47,7 @@ CREATE TABLE registry_versions (
   size           bigint NOT NULL,
   file_count     integer NOT NULL,
   files          json NOT NULL, -- [{path, hash, size}]
+  files_size     integer NOT NULL, -- of that list, in bytes
   change_summary text,
   source         text NOT NULL CHECK (source IN ('CLI', 'REPOHOST', 'REPOHOST_DIRECT')),
   source_ref     text,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"skillgraph/internal/dbtest"
 	"skillgraph/internal/errs"
 	"skillgraph/internal/ids"
 	"skillgraph/internal/store"
@@ -532,6 +533,70 @@ func TestDeleteEntry(t *testing.T) {
 	again := w.entry(t, w.acme, "pdf", models.VisibilityOrg).Entry
 	require.NotEqual(t, e.ID, again.ID)
 	require.Equal(t, e.SkillID, again.SkillID, "the skill of the name has stayed")
+}
+
+// An entry may have a thousand versions of ten thousand files: no more of their lists are read at once than fit in memory.
+func TestManifestsOfManyVersions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	e := w.entry(t, w.acme, "pdf", models.VisibilityOrg)
+	both := []ids.ID{e.Version.ID, w.version(t, w.acme, e.Entry, "1.1.0").ID}
+	require.Equal(t, 2, w.count(t, "SELECT count(*) FROM registry_versions WHERE files_size = octet_length(files::text)"))
+	got, err := w.acme.FilesOf(t.Context(), both)
+	require.NoError(t, err)
+	require.Len(t, got, 2)
+	dbtest.Exec(t, w.url, "UPDATE registry_versions SET files_size = 40 * 1024 * 1024")
+	_, err = w.acme.ManifestsOf(t.Context(), both)
+	requireCode(t, errs.TooComplex, err)
+	_, err = w.acme.FilesOf(t.Context(), both)
+	requireCode(t, errs.TooComplex, err)
+	for _, one := range both {
+		requireOne(t, w.acme.ManifestsOf, one)
+		requireOne(t, w.acme.FilesOf, one)
+	}
+}
+
+// Whatever somebody sends as a name, it is found or it is not, and nothing breaks.
+func TestOddNames(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	e := w.entry(t, w.acme, "pdf", models.VisibilityOrg).Entry
+	before := w.dump(t, w.acme)
+	for _, odd := range []string{"", " ", "'", `"; DROP TABLE registry_versions; --`, "%", "$1", "?", `\`, "🦊", strings.Repeat("x", 1<<20), "a\x00b", "\xff"} {
+		_, err := w.acme.Rollback(t.Context(), e.ID, &odd, nil)
+		require.Contains(t, []errs.Code{errs.NotFound, errs.Invalid}, errs.CodeOf(err), "%.20q", odd)
+		found, err := w.acme.VersionNamed(t.Context(), []ids.ID{e.ID}, odd)
+		require.Empty(t, found)
+		require.True(t, err == nil || errs.CodeOf(err) == errs.Invalid, "%v", err)
+		page, err := w.acme.Entries(t.Context(), models.EntryFilter{Name: set(&odd)}, models.EntryOrderName, everything)
+		require.True(t, err == nil && len(page.Nodes) == 0 || errs.CodeOf(err) == errs.Invalid, "%v", err)
+		require.NotEqual(t, []string{"after"}, pathOf(err), "it is not the cursor's fault")
+		if len(odd) < 1000 { // which CheckWords makes sure of
+			_, err = w.acme.PublicEntries(t.Context(), odd, everything)
+			require.True(t, err == nil || errs.CodeOf(err) == errs.Invalid, "%v", err)
+			require.NotEqual(t, []string{"after"}, pathOf(err))
+		}
+	}
+	for _, reason := range []string{"a\x00b", "\xff", strings.Repeat("x", 2001)} {
+		_, err := w.acme.Rollback(t.Context(), e.ID, nil, &reason)
+		require.Equal(t, []string{"reason"}, pathOf(err))
+		_, err = w.acme.RevokeVersion(t.Context(), *e.CurrentVersionID, &reason)
+		require.Equal(t, []string{"reason"}, pathOf(err))
+	}
+	require.Equal(t, before, w.dump(t, w.acme))
+}
+
+// An id of another kind is not found, and the words say what it is.
+func TestRegistryIDsOfAnotherKind(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	made := w.entry(t, w.acme, "pdf", models.VisibilityOrg)
+	_, err := w.acme.Rollback(t.Context(), made.Version.ID, nil, nil)
+	require.EqualError(t, err, made.Version.ID.String()+" is the id of a registry version, not of a registry entry")
+	_, err = w.acme.RevokeVersion(t.Context(), made.Entry.ID, nil)
+	require.EqualError(t, err, made.Entry.ID.String()+" is the id of a registry entry, not of a registry version")
+	_, _, err = w.acme.Install(t.Context(), w.owner.UserID, models.InstallEntryInput{DeviceID: "d"})
+	require.EqualError(t, err, w.owner.UserID.String()+" is the id of a member, not of a registry entry")
 }
 
 func pathOf(err error) []string {
