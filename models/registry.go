@@ -185,12 +185,12 @@ type SyncEntry struct {
 	Reason            *string `bun:"reason"`
 }
 
-// nothingYet is what a device reports that has nothing.
+// nothingYet is what a device reports that has nothing. It is no tag of a version.
 const nothingYet = "none"
 
 // HasHash is the hash of what the device has; nil when it has nothing yet.
 func (s *SyncEntry) HasHash() *string {
-	if s.HeldHash == nothingYet {
+	if s.HeldHash == nothingYet || s.HeldHash == "" {
 		return nil
 	}
 	return &s.HeldHash
@@ -221,6 +221,7 @@ const (
 	maxSummary     = 10_000
 	maxReason      = 2000
 	maxTag         = 200
+	MaxSync        = 1000 // entries that one call asks about
 	hashPrefix     = "sha256:"
 )
 
@@ -318,7 +319,7 @@ func (v NewVersion) Of(a Archive) (*RegistryVersion, error) {
 	if v.ContentHash != nil {
 		switch said := strings.TrimPrefix(*v.ContentHash, hashPrefix); {
 		case !sha256Hex.MatchString(said):
-			if said != "" {
+			if said != "" && said != nothingYet {
 				out.ClientTag = v.ContentHash
 			}
 		case !strings.EqualFold(said, a.Hash):
@@ -330,12 +331,13 @@ func (v NewVersion) Of(a Archive) (*RegistryVersion, error) {
 
 // agrees compares the client's list of files with the archive. A list of any other form says nothing.
 func (v NewVersion) agrees(a Archive) error {
-	var said []struct {
+	type line struct {
 		Path *string `json:"path"`
 		Hash *string `json:"hash"`
 		Size *int    `json:"size"`
 	}
-	if json.Unmarshal(v.FileManifest, &said) != nil || said == nil {
+	var said []line
+	if json.Unmarshal(v.FileManifest, &said) != nil || len(said) == 0 || slices.ContainsFunc(said, func(f line) bool { return f.Path == nil || f.Hash == nil || f.Size == nil }) {
 		return nil
 	}
 	at := errs.At("metadata", "fileManifest")
@@ -344,9 +346,6 @@ func (v NewVersion) agrees(a Archive) error {
 		found[f.Path] = f
 	}
 	for i, f := range said {
-		if f.Path == nil || f.Hash == nil || f.Size == nil {
-			return nil
-		}
 		path := strings.TrimPrefix(*f.Path, "./")
 		is, ok := found[path]
 		switch {
@@ -359,8 +358,10 @@ func (v NewVersion) agrees(a Archive) error {
 		}
 		delete(found, path)
 	}
-	for path := range found {
-		return at.Because("%q is in the archive and not in the list", path)
+	for _, f := range a.Files {
+		if _, left := found[f.Path]; left {
+			return at.Because("%q is in the archive and not in the list", f.Path)
+		}
 	}
 	return nil
 }
@@ -421,11 +422,32 @@ func CheckWords(words *string) error {
 
 // Validate bounds what is said of a device.
 func (in InstallEntryInput) Validate() error {
-	if err := checkText(errs.At("deviceId"), in.DeviceID, 1, 200); err != nil {
+	if err := CheckDevice(&in.DeviceID); err != nil {
 		return err
 	}
 	if path := in.InstallPath.Value(); path != nil {
 		return checkText(errs.At("installPath"), *path, 0, 1000)
+	}
+	return nil
+}
+
+// CheckDevice bounds what a device is called.
+func CheckDevice(device *string) error {
+	if device == nil {
+		return nil
+	}
+	return checkText(errs.At("deviceId"), *device, 1, 200)
+}
+
+// CheckSync bounds what a device says that it has.
+func CheckSync(in []*SyncInput) error {
+	if len(in) > MaxSync {
+		return errs.At("installations").Because("must be at most %d entries", MaxSync)
+	}
+	for i, s := range in {
+		if err := checkText(errs.At("installations", i, "currentVersionHash"), s.CurrentVersionHash, 0, maxTag); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ type foreign struct {
 	snapshot, report, installation                 ids.ID // see hosted
 	bundle, proposal                               ids.ID // see contributed
 	suggestion, review, run, result                ids.ID // see reviewed
+	shelf                                                 // see shelved
 }
 
 func (w world) objects(t *testing.T, org store.Org, owner *models.Viewer) foreign {
@@ -183,6 +184,9 @@ func TestTenancy(t *testing.T) {
 			if reviewing[m.Name] != nil {
 				w.reviewed(t, w.other, &f)
 			}
+			if shelving[m.Name] != nil || shut[m.Name] != nil {
+				f.shelf = w.shelved(t, w.other, "secret", models.VisibilityOrg)
+			}
 			before := w.dump(t, w.other)
 			verb(t, w.acme, f)
 			require.Equal(t, before, w.dump(t, w.other), "nothing of theirs has changed")
@@ -221,7 +225,11 @@ func (w world) dump(t *testing.T, org store.Org) (all string) {
 		(SELECT json_agg(t ORDER BY t.id) FROM suggestion_evidence t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t.id) FROM suggestion_reviews t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t.id) FROM eval_runs t WHERE org_id = $1),
-		(SELECT json_agg(t ORDER BY t.id) FROM eval_results t WHERE org_id = $1))::text`, org.ID()).Scan(&all))
+		(SELECT json_agg(t ORDER BY t.id) FROM eval_results t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM registry_entries t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM registry_versions t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.number) FROM registry_releases t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM registry_installations t WHERE org_id = $1))::text`, org.ID()).Scan(&all))
 	return all
 }
 

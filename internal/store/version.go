@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"skillgraph/internal/errs"
 	"skillgraph/internal/ids"
 	"skillgraph/models"
 )
@@ -77,15 +78,21 @@ func (o Org) VersionsOf(ctx context.Context, entries []ids.ID, in models.Version
 	}, entries, in.Window)
 }
 
+// maxManifests bounds the lists of files that are read at once: an entry may have a thousand versions of ten thousand files.
+const maxManifests = 64 << 20
+
 // ManifestsOf is the batch for the files of versions, as JSON.
 func (o Org) ManifestsOf(ctx context.Context, versions []ids.ID) (map[ids.ID]models.JSON, error) {
 	type row struct {
 		ID    ids.ID      `bun:"id"`
 		Files models.JSON `bun:"files"`
 	}
-	rows, err := query[row](ctx, o.pg, "SELECT t.id, t.files FROM registry_versions t WHERE "+ofVisible+" AND t.id = ANY($2)", o.id, versions)
+	rows, err := query[row](ctx, o.pg, "SELECT t.id, CASE WHEN sum(t.files_size) OVER () <= $3 THEN t.files END AS files FROM registry_versions t WHERE "+ofVisible+" AND t.id = ANY($2)", o.id, versions, maxManifests)
 	out := make(map[ids.ID]models.JSON, len(rows))
 	for _, r := range rows {
+		if r.Files == nil {
+			return nil, errs.New(errs.TooComplex, "The lists of files of so many versions are larger than %d MiB: ask for fewer at once", maxManifests>>20)
+		}
 		out[r.ID] = r.Files
 	}
 	return out, err
