@@ -41,8 +41,8 @@ type Server struct {
 	Orgs     map[string]ids.ID         // organizations by name
 }
 
-// people are in every test: one of each role in acme, which is on the team plan, the owners of an organization on the
-// free plan and of one that is nobody's business, and a key that may do exactly one thing.
+// people are in every test: one of each role in acme, which is on the team plan, a key that may do exactly one thing, and the
+// owners of an organization on the free plan, of one on the pro plan, and of one that is nobody's business.
 var people = []struct {
 	name, org string
 	plan      models.Plan
@@ -55,6 +55,7 @@ var people = []struct {
 	{"viewer", "acme", models.PlanTeam, models.RoleViewer, nil},
 	{"installer", "acme", models.PlanTeam, models.RoleMember, []models.Permission{models.PermissionRegistryInstall}},
 	{"free", "small", models.PlanFree, models.RoleOwner, nil},
+	{"pro", "studio", models.PlanPro, models.RoleOwner, nil},
 	{"stranger", "other", models.PlanEnterprise, models.RoleOwner, nil},
 }
 
@@ -121,6 +122,9 @@ type Response struct {
 	Body   []byte
 }
 
+// client shows a redirection as it is: a test that wants to follow it asks again.
+var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
 // Do sends a request with somebody's key ("" sends none).
 func (s *Server) Do(t testing.TB, who, method, path string, header http.Header, body []byte) Response {
 	t.Helper()
@@ -133,7 +137,7 @@ func (s *Server) Do(t testing.TB, who, method, path string, header http.Header, 
 	if len(body) > 0 && req.Header.Get("Content-Type") == "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := client.Do(req)
 	require.NoError(t, err)
 	defer func() { _ = res.Body.Close() }()
 	b, err := io.ReadAll(res.Body)
