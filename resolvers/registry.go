@@ -75,6 +75,9 @@ func (m mutation) CreateEntry(ctx context.Context, in models.CreateEntryMetadata
 	if err := overREST(ctx, "POST /api/v1/registry"); err != nil {
 		return nil, err
 	}
+	if err := models.CheckRepo(sourceRepo); err != nil { // it stands beside the metadata
+		return nil, err
+	}
 	e, v, err := in.Entry(visibility, sourceRepo)
 	if err != nil {
 		return nil, errs.Within(err, "metadata")

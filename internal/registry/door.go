@@ -69,6 +69,9 @@ func Inspect(content io.Reader) (models.Archive, error) {
 	files, err := archive.Manifest(func(visit archive.Visit) error {
 		return archive.TarGz(io.TeeReader(content, io.MultiWriter(sum, count)), visit)
 	}, nil)
+	if err == nil && len(files) == 0 {
+		err = errs.At().Because("has no files in it")
+	}
 	if err != nil {
 		return models.Archive{}, err
 	}

@@ -82,7 +82,7 @@ func (o Org) PublicEntries(ctx context.Context, words string, w models.Window) (
 	l := listing[ranked]{
 		// The name counts twice: as a whole, and as words among those of the description.
 		from: `(SELECT e.*, round(1e6 * (similarity(e.name, $3) + word_similarity($3, e.name || ' ' || e.description)))::int AS rank
-			FROM registry_entries e WHERE e.visibility = 'PUBLIC' AND ($3 <% (e.name || ' ' || e.description) OR e.name ILIKE $4 OR e.description ILIKE $4)) t`,
+			FROM registry_entries e WHERE e.visibility = 'PUBLIC' AND ($3 <% (e.name || ' ' || e.description) OR similarity(e.name, $3) > 0.4 OR e.name ILIKE $4 OR e.description ILIKE $4)) t`,
 		scope: "t.visibility = 'PUBLIC'", parent: "$1::uuid", args: []any{words, contains(words)},
 		order: order[ranked]{
 			name: "rank", columns: []string{"t.rank"}, types: []string{"int"}, desc: true,

@@ -99,19 +99,22 @@ const held = `SELECT e.id AS entry_id, e.name, c.id AS current_id, c.version AS 
 
 // SyncCheck says what to do about the caller's recorded installations, on one device or on all.
 func (o Org) SyncCheck(ctx context.Context, device *string) ([]*models.SyncEntry, error) {
+	if err := models.CheckDevice(device); err != nil {
+		return nil, err
+	}
 	return query[models.SyncEntry](ctx, o.pg, held+` FROM (SELECT DISTINCT i.entry_id, i.version_id FROM registry_installations i WHERE i.org_id = $1 AND i.user_id = $2 AND ($3::text IS NULL OR i.device_id = $3)) i
 		JOIN registry_entries e ON e.id = i.entry_id AND `+visible+`
 		LEFT JOIN registry_versions c ON c.id = e.current_version_id LEFT JOIN registry_versions h ON h.id = i.version_id
-		ORDER BY e.name, e.id, h.number LIMIT $4`, o.id, o.actor, device, maxSync)
+		ORDER BY e.name, e.id, h.number LIMIT $4`, o.id, o.actor, device, models.MaxSync)
 }
-
-// maxSync bounds what one call asks about.
-const maxSync = 1000
 
 // Sync says what to do about what a device has and, where the device is recorded, remembers it.
 func (o Org) Sync(ctx context.Context, in []*models.SyncInput, device *string) ([]*models.SyncEntry, error) {
-	if len(in) > maxSync {
-		return nil, errs.At("installations").Because("at most %d entries at once", maxSync)
+	if err := models.CheckSync(in); err != nil {
+		return nil, err
+	}
+	if err := models.CheckDevice(device); err != nil {
+		return nil, err
 	}
 	entries, hashes := make([]ids.ID, len(in)), make([]string, len(in))
 	for i, s := range in {
