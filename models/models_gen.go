@@ -215,7 +215,7 @@ type FileChange struct {
 	OldSize *int `json:"oldSize,omitempty"`
 	// Its size now, in bytes; null when it is gone.
 	NewSize *int `json:"newSize,omitempty"`
-	// The change line by line, as `diff -u` shows it; null for what is no text, or too large.
+	// The change line by line, as `diff -u` shows it; null for what is no text, too large, or of a version that was revoked.
 	Unified *string `json:"unified,omitempty"`
 }
 
@@ -239,7 +239,7 @@ type FileContent struct {
 	Size int `json:"size"`
 	// SHA-256 of its content, in hex.
 	Sha256 string `json:"sha256"`
-	// Its content; null when it is no UTF-8 text, or larger than 200 KiB.
+	// Its content; null when it is no UTF-8 text, larger than 200 KiB, or of a version that was revoked.
 	Text *string `json:"text,omitempty"`
 }
 

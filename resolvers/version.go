@@ -63,32 +63,32 @@ func older(ctx context.Context, v *models.RegistryVersion, from *ids.ID) (*model
 	return found[*from], err
 }
 
-func treeOf(ctx context.Context, v *models.RegistryVersion) (registry.Tree, error) {
+// treeOf is what is in a version; the texts of a revoked one are as closed as its download.
+func treeOf(ctx context.Context, v *models.RegistryVersion) (tree registry.Tree, err error) {
 	if v == nil {
-		return registry.Tree{}, nil
+		return tree, nil
 	}
-	files, err := loader.One(ctx, loader.VersionFiles, v)
-	return registry.Tree{Hash: v.ContentHash, Files: files}, err
+	if v.RevokedAt == nil {
+		tree.Hash = v.ContentHash
+	}
+	tree.Files, err = loader.One(ctx, loader.VersionFiles, v)
+	return tree, err
 }
 
-func (registryVersion) PassRate(ctx context.Context, v *models.RegistryVersion) (*float64, error) {
-	q, err := loader.One(ctx, loader.VersionQuality, v)
-	if err != nil {
-		return nil, err
-	}
-	return q.Sums.PassRate(), nil
-}
-
-func (registryVersion) Sessions(ctx context.Context, v *models.RegistryVersion) (int, error) {
-	q, err := loader.One(ctx, loader.VersionQuality, v)
-	if err != nil {
-		return 0, err
-	}
-	return q.Sessions, nil
-}
-
+// Quality is nothing where the version has been deleted, or taken back, since it was read.
 func (registryVersion) Quality(ctx context.Context, v *models.RegistryVersion) (*models.VersionQuality, error) {
-	return loader.One(ctx, loader.VersionQuality, v)
+	q, err := loader.One(ctx, loader.VersionQuality, v)
+	return new(or(q, models.VersionQuality{})), err
+}
+
+func (r registryVersion) PassRate(ctx context.Context, v *models.RegistryVersion) (*float64, error) {
+	q, err := r.Quality(ctx, v)
+	return q.Sums.PassRate(), err
+}
+
+func (r registryVersion) Sessions(ctx context.Context, v *models.RegistryVersion) (int, error) {
+	q, err := r.Quality(ctx, v)
+	return q.Sessions, err
 }
 
 func (registryVersion) InstallationCount(ctx context.Context, v *models.RegistryVersion) (int, error) {

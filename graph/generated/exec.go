@@ -5772,7 +5772,7 @@ type FileContent {
   size: Int!
   "SHA-256 of its content, in hex."
   sha256: String!
-  "Its content; null when it is no UTF-8 text, or larger than 200 KiB."
+  "Its content; null when it is no UTF-8 text, larger than 200 KiB, or of a version that was revoked."
   text: String
 }
 
@@ -5808,7 +5808,7 @@ type FileChange {
   oldSize: Int
   "Its size now, in bytes; null when it is gone."
   newSize: Int
-  "The change line by line, as ` + "`" + `diff -u` + "`" + ` shows it; null for what is no text, or too large."
+  "The change line by line, as ` + "`" + `diff -u` + "`" + ` shows it; null for what is no text, too large, or of a version that was revoked."
   unified: String
 }
 

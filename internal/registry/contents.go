@@ -19,7 +19,7 @@ const (
 
 // Tree is a folder that was packed into an archive.
 type Tree struct {
-	Hash  string // of the archive
+	Hash  string // of the archive; empty: its texts are not to be shown
 	Files []*models.FileInfo
 }
 
@@ -46,7 +46,7 @@ func (r *Registry) texts(ctx context.Context, hash string, wanted map[string]boo
 		}
 	}
 	out := make(map[string]*string, left)
-	if left == 0 {
+	if left == 0 || hash == "" {
 		return out, nil
 	}
 	content, err := r.Blobs.Open(ctx, hash)
