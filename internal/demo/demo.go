@@ -4,7 +4,6 @@ package demo
 import (
 	"context"
 	"slices"
-	"time"
 
 	"skillgraph/internal/blob"
 	"skillgraph/internal/ids"
@@ -15,7 +14,7 @@ import (
 const orgName = "demo"
 
 // Load makes the demo organizations, unless they are there, and returns a key of the first one's owner.
-func Load(ctx context.Context, s *store.Store, _ *blob.Store, now time.Time) (string, error) {
+func Load(ctx context.Context, s *store.Store, blobs *blob.Store, clock *Clock) (string, error) {
 	orgs, err := s.Organizations(ctx)
 	if err != nil {
 		return "", err
@@ -32,29 +31,35 @@ func Load(ctx context.Context, s *store.Store, _ *blob.Store, now time.Time) (st
 	if err := suites(ctx, ada, s.Org(ada.ID(), grace.ID)); err != nil {
 		return "", err
 	}
-	if err := telemetry(ctx, ada, demoSkills, now, 1); err != nil {
+	own := newShelf(blobs, clock, demoSteps, ada, s.Org(ada.ID(), grace.ID))
+	if err := telemetry(ctx, ada, demoSkills, own, 1); err != nil {
 		return "", err
 	}
 	if err := alerts(ctx, ada); err != nil {
 		return "", err
 	}
-	return key, others(ctx, s, now)
+	public, err := others(ctx, s, blobs, clock)
+	if err != nil {
+		return "", err
+	}
+	return key, own.install(ctx, ada, public, "ada-laptop")
 }
 
-// others are two organizations that the first one must never see.
-func others(ctx context.Context, s *store.Store, now time.Time) error {
+// others are two organizations of which the first one must see no more than a public entry, which is returned.
+func others(ctx context.Context, s *store.Store, blobs *blob.Store, clock *Clock) (public ids.ID, err error) {
 	_, linus, err := owner(ctx, s, "northwind", "linus@example.org", models.PlanTeam)
 	if err != nil {
-		return err
+		return public, err
 	}
-	if err := telemetry(ctx, linus, demoSkills[:4], now, 2); err != nil {
-		return err
+	theirs := newShelf(blobs, clock, otherSteps, linus)
+	if err := telemetry(ctx, linus, demoSkills[:4], theirs, 2); err != nil {
+		return public, err
 	}
 	_, barbara, err := owner(ctx, s, "tinkerers", "barbara@example.net", models.PlanFree)
 	if err != nil {
-		return err
+		return public, err
 	}
-	return telemetry(ctx, barbara, demoSkills[5:7], now, 3)
+	return theirs.entries["letter-writer"], telemetry(ctx, barbara, demoSkills[5:7], newShelf(blobs, clock, nil), 3)
 }
 
 func owner(ctx context.Context, s *store.Store, org, email string, plan models.Plan) (string, actor, error) {
