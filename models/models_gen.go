@@ -345,7 +345,7 @@ type FileContent struct {
 	Size int `json:"size"`
 	// SHA-256 of its content, in hex.
 	Sha256 string `json:"sha256"`
-	// Its content; null when it is no UTF-8 text, or larger than 200 KiB.
+	// Its content; null when it is no UTF-8 text, larger than 200 KiB, or of a version that was revoked.
 	Text *string `json:"text,omitempty"`
 }
 

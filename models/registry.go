@@ -272,10 +272,18 @@ func (e *RegistryEntry) Validate() error {
 	if !entryName.MatchString(e.Name) {
 		return errs.At("name").Because("must be 1 to 128 letters, digits, dots, underscores and hyphens, beginning with a letter or digit")
 	}
-	if e.SourceRepo != nil && !repoName.MatchString(*e.SourceRepo) {
-		return errs.At("sourceRepo").Because("must be a repository's full name, such as owner/repo")
+	if err := CheckRepo(e.SourceRepo); err != nil {
+		return err
 	}
 	return checkProse(errs.At("description"), e.Description, maxDescription)
+}
+
+// CheckRepo is the rule for the name of a repository.
+func CheckRepo(name *string) error {
+	if name != nil && !repoName.MatchString(*name) {
+		return errs.At("sourceRepo").Because("must be a repository's full name, such as owner/repo")
+	}
+	return nil
 }
 
 // Validate is the rule for what a client says of a version.
@@ -305,7 +313,7 @@ func (v NewVersion) FitsEntry(e *RegistryEntry) error {
 		return errs.At("metadata", "name").Because("the entry is called %s", e.Name)
 	}
 	if v.EntryType != nil && *v.EntryType != e.EntryType {
-		return errs.At("metadata", "entryType").Because("the entry is a %s", e.EntryType.Wire())
+		return errs.At("metadata", "entryType").Because("the type of the entry is %s", e.EntryType.Wire())
 	}
 	return nil
 }
@@ -454,6 +462,11 @@ func CheckSync(in []*SyncInput) error {
 
 // Validate bounds the filter.
 func (f EntryFilter) Validate() error {
+	if name := f.Name.Value(); name != nil {
+		if err := checkText(errs.At("filter", "name"), *name, 0, 200); err != nil {
+			return err
+		}
+	}
 	if name := f.NameContains.Value(); name != nil {
 		return checkText(errs.At("filter", "nameContains"), *name, 1, 200)
 	}

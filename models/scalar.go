@@ -40,6 +40,16 @@ func UnmarshalTime(v any) (time.Time, error) {
 	return t, nil
 }
 
+// MarshalUpload is there because gqlgen asks for it: a file is never shown.
+func MarshalUpload(f graphql.Upload) graphql.Marshaler { return graphql.MarshalUpload(f) }
+
+// UnmarshalUpload reads the scalar Upload. What is no file comes from /graphql, where none can come: the mutation then says where
+// to send it.
+func UnmarshalUpload(v any) (graphql.Upload, error) {
+	file, _ := v.(graphql.Upload)
+	return file, nil
+}
+
 // Date is the scalar Date: a day in UTC.
 type Date time.Time
 

@@ -50,24 +50,20 @@ func older(ctx context.Context, v *models.RegistryVersion, from *ids.ID) (*model
 	return found[*from], err
 }
 
-func (registryVersion) PassRate(ctx context.Context, v *models.RegistryVersion) (*float64, error) {
-	q, err := loader.One(ctx, loader.VersionQuality, v)
-	if err != nil {
-		return nil, err
-	}
-	return q.Sums.PassRate(), nil
-}
-
-func (registryVersion) Sessions(ctx context.Context, v *models.RegistryVersion) (int, error) {
-	q, err := loader.One(ctx, loader.VersionQuality, v)
-	if err != nil {
-		return 0, err
-	}
-	return q.Sessions, nil
-}
-
+// Quality is nothing where the version has been deleted, or taken back, since it was read.
 func (registryVersion) Quality(ctx context.Context, v *models.RegistryVersion) (*models.VersionQuality, error) {
-	return loader.One(ctx, loader.VersionQuality, v)
+	q, err := loader.One(ctx, loader.VersionQuality, v)
+	return new(or(q, models.VersionQuality{})), err
+}
+
+func (r registryVersion) PassRate(ctx context.Context, v *models.RegistryVersion) (*float64, error) {
+	q, err := r.Quality(ctx, v)
+	return q.Sums.PassRate(), err
+}
+
+func (r registryVersion) Sessions(ctx context.Context, v *models.RegistryVersion) (int, error) {
+	q, err := r.Quality(ctx, v)
+	return q.Sessions, err
 }
 
 func (registryVersion) InstallationCount(ctx context.Context, v *models.RegistryVersion) (int, error) {

@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,10 +53,13 @@ func (b binder) bind(w http.ResponseWriter, r *http.Request) (vars map[string]an
 	body, done := map[string]json.RawMessage{}, func() {}
 	vars = map[string]any{}
 	if b.takesBody() {
-		if mediaType(r) == "multipart/form-data" && b.takesFiles() {
+		switch mt := mediaType(r); {
+		case mt == "multipart/form-data" && b.takesFiles():
 			r.Body = http.MaxBytesReader(w, r.Body, b.route.maxBody)
 			body, done, err = b.readForm(r, vars)
-		} else {
+		case b.needsFiles():
+			err = errs.New(errs.BadMediaType, "Send the body as multipart/form-data, not %q", mt)
+		default:
 			body, raw, err = b.readJSON(w, r)
 		}
 		if err != nil {
@@ -95,12 +99,12 @@ func (b binder) takesBody() bool {
 }
 
 func (b binder) takesFiles() bool {
-	for _, v := range b.route.variables {
-		if v.file || v.files {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.route.variables, func(v variable) bool { return v.file || v.files })
+}
+
+// needsFiles: nothing but a form will do.
+func (b binder) needsFiles() bool {
+	return slices.ContainsFunc(b.route.variables, func(v variable) bool { return (v.file || v.files) && !v.optional })
 }
 
 func mediaType(r *http.Request) string {

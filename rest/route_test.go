@@ -124,3 +124,22 @@ func route(t testing.TB, text string) *Route {
 	require.NoError(t, err)
 	return routes[0]
 }
+
+// A client is told of the key that it has sent, whatever the argument is called that it feeds.
+func TestSentPath(t *testing.T) {
+	t.Parallel()
+	r := route(t, `mutation Make($id: ID, $q: String, $if_match: [Int!], $key: String!, $source_key: String!) @rest(method: "POST", path: "/things") {
+		make(id: $id, string: $q, rev: $if_match, inner: {sourceKey: $key, deep: {sourceKey: $source_key}}) { id }
+	}`)
+	for _, tt := range []struct{ path, sent []string }{
+		{[]string{"string"}, []string{"q"}},
+		{[]string{"rev", "3"}, []string{"if_match", "3"}},
+		{[]string{"inner", "sourceKey"}, []string{"key"}},
+		{[]string{"inner", "deep", "sourceKey"}, []string{"source_key"}},
+		{[]string{"inner"}, []string{"inner"}},
+		{[]string{"id"}, []string{"id"}},
+		{[]string{}, []string{}},
+	} {
+		require.Equal(t, tt.sent, r.sent(tt.path))
+	}
+}

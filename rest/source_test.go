@@ -25,10 +25,10 @@ const (
 	skillMD = "---\nname: pdf-forms\ndescription: Fills in forms\n---\n# Forms\n"
 )
 
-func label(text string) apitest.Part { return apitest.Part{Name: "label", Content: text} }
+func label(text string) apitest.Part { return apitest.Part{Name: "label", Content: []byte(text)} }
 
 func part(path, content string) apitest.Part {
-	return apitest.Part{Name: path, File: filepath.Base(path), Content: content}
+	return apitest.Part{Name: path, File: filepath.Base(path), Content: []byte(content)}
 }
 
 // zipped is a zip archive, as the part of the form where it belongs; a name that ends with a slash is a folder.
@@ -43,7 +43,7 @@ func zipped(t testing.TB, files ...string) apitest.Part {
 		require.NoError(t, err)
 	}
 	require.NoError(t, w.Close())
-	return apitest.Part{Name: "file", File: "skill.zip", Content: b.String()}
+	return apitest.Part{Name: "file", File: "skill.zip", Content: b.Bytes()}
 }
 
 // paths are those of the present snapshot's files.
@@ -117,7 +117,7 @@ func TestUploadsAtOnce(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range answers {
 		wait.Go(func() {
-			answers[i] = srv.Form(t, "member", upload, apitest.Part{Name: "source_id", Content: id}, part("SKILL.md", skillMD))
+			answers[i] = srv.Form(t, "member", upload, apitest.Part{Name: "source_id", Content: []byte(id)}, part("SKILL.md", skillMD))
 		})
 	}
 	wait.Wait()
@@ -182,7 +182,7 @@ func bomb(t testing.TB) apitest.Part {
 		require.NoError(t, err)
 	}
 	require.NoError(t, w.Close())
-	return apitest.Part{Name: "file", File: "bomb.zip", Content: b.String()}
+	return apitest.Part{Name: "file", File: "bomb.zip", Content: b.Bytes()}
 }
 
 // Ten thousand files are fine; the detail shows a thousand and says so, and the graph has them all.
@@ -261,7 +261,7 @@ func TestRepositoryVanishes(t *testing.T) {
 
 	// An upload has no business there.
 	require.Equal(t, "[source_id] is a repohost source: its content comes from its repository",
-		message(t, srv.Form(t, "owner", upload, apitest.Part{Name: "source_id", Content: id}, part("SKILL.md", skillMD)), 400))
+		message(t, srv.Form(t, "owner", upload, apitest.Part{Name: "source_id", Content: []byte(id)}, part("SKILL.md", skillMD)), 400))
 }
 
 // What a repository has besides files is left out with a warning; what no folder may have fails.
@@ -308,7 +308,7 @@ func TestSourceStatements(t *testing.T) {
 	require.EqualValues(t, 1, count(sources))
 	few := count(sources + "/" + id)
 	for n := range 5 {
-		srv.Form(t, "owner", upload, apitest.Part{Name: "source_id", Content: id}, part("SKILL.md", skillMD), part("a", fmt.Sprint(n)))
+		srv.Form(t, "owner", upload, apitest.Part{Name: "source_id", Content: []byte(id)}, part("SKILL.md", skillMD), part("a", fmt.Sprint(n)))
 	}
 	require.Equal(t, few, count(sources+"/"+id))
 	dbtest.Exec(t, srv.Database, `INSERT INTO cloud_sources (org_id, id, label, source_type, created_at)

@@ -25,6 +25,8 @@ func loadDemo(ctx context.Context, e env, args []string) error {
 	if _, err := f.read(args); err != nil {
 		return err
 	}
+	clock := demo.NewClock(time.Now())
+	f.store.Clock = clock.Now
 	file := filepath.Join(f.dataDir, demoKeyFile)
 	return f.withStore(ctx, func(s *store.Store) error {
 		key, err := os.ReadFile(file)
@@ -39,7 +41,7 @@ func loadDemo(ctx context.Context, e env, args []string) error {
 				return err
 			}
 			defer blobs.Close()
-			made, err := demo.Load(ctx, s, blobs, f.reposRoot(), time.Now())
+			made, err := demo.Load(ctx, s, blobs, f.reposRoot(), clock)
 			if err != nil {
 				return err
 			}

@@ -11061,7 +11061,7 @@ type FileContent {
   size: Int!
   "SHA-256 of its content, in hex."
   sha256: String!
-  "Its content; null when it is no UTF-8 text, or larger than 200 KiB."
+  "Its content; null when it is no UTF-8 text, larger than 200 KiB, or of a version that was revoked."
   text: String
 }
 
@@ -70011,13 +70011,13 @@ func (ec *executionContext) unmarshalNUpdateSuiteInput2skillgraphᚋmodelsᚐUpd
 }
 
 func (ec *executionContext) unmarshalNUpload2githubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚐUpload(ctx context.Context, v any) (graphql.Upload, error) {
-	res, err := graphql.UnmarshalUpload(v)
+	res, err := models.UnmarshalUpload(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNUpload2githubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚐUpload(ctx context.Context, sel ast.SelectionSet, v graphql.Upload) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalUpload(v)
+	res := models.MarshalUpload(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -71525,7 +71525,7 @@ func (ec *executionContext) unmarshalOUpload2ᚖgithubᚗcomᚋ99designsᚋgqlge
 	if v == nil {
 		return nil, nil
 	}
-	res, err := graphql.UnmarshalUpload(v)
+	res, err := models.UnmarshalUpload(v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -71535,7 +71535,7 @@ func (ec *executionContext) marshalOUpload2ᚖgithubᚗcomᚋ99designsᚋgqlgen�
 	}
 	_ = sel
 	_ = ctx
-	res := graphql.MarshalUpload(*v)
+	res := models.MarshalUpload(*v)
 	return res
 }
 

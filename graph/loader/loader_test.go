@@ -1,6 +1,7 @@
 package loader_test
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math"
 	"os"
@@ -49,6 +50,7 @@ func crowd(t *testing.T, n int) *apitest.Server {
 	watch(t, s, n)
 	host(t, s, n)
 	contribute(t, s, n)
+	stock(t, s, n)
 	return s
 }
 
@@ -109,6 +111,40 @@ func contribute(t *testing.T, s *apitest.Server, n int) {
 	require.NoError(t, err)
 	for i, p := range drawn.Nodes {
 		_, err := s.Store.Org(s.Orgs["acme"], members[s.Orgs["acme"]].Nodes[i].ID).DecideProposal(ctx, p.ID, true)
+		require.NoError(t, err)
+	}
+}
+
+// stock fills the registry: every entry has a maker, three versions, a rollback, and devices of two people. The archives are
+// entered, but there are none.
+func stock(t *testing.T, s *apitest.Server, n int) {
+	t.Helper()
+	ctx, acme := t.Context(), s.Orgs["acme"]
+	members, err := s.Org().MembersOf(ctx, []ids.ID{acme}, models.Window{Limit: n})
+	require.NoError(t, err)
+	version := func(entry, v int) (*models.RegistryVersion, []models.FileInfo) {
+		name := fmt.Sprintf("%d.%d.0", v, entry)
+		a := models.Archive{Hash: fmt.Sprintf("%x", sha256.Sum256([]byte(name))), Files: []models.FileInfo{{Path: "README.md"}}}
+		require.NoError(t, s.Store.TouchBlob(ctx, a.Hash, 0))
+		made, err := models.NewVersion{Version: name, Source: models.VersionSourceCli}.Of(a)
+		require.NoError(t, err)
+		return made, a.Files
+	}
+	for i := range n {
+		by := s.Store.Org(acme, members[acme].Nodes[i].ID)
+		v, files := version(i, 1)
+		made, err := by.CreateEntry(ctx, &models.RegistryEntry{Name: fmt.Sprint("entry-", i), EntryType: models.EntryTypeSkill, Visibility: models.VisibilityPublic}, v, files)
+		require.NoError(t, err)
+		for _, v := range []int{2, 3} {
+			v, files := version(i, v)
+			_, err := by.PushVersion(ctx, made.Entry.ID, models.NewVersion{}, v, files)
+			require.NoError(t, err)
+			_, _, err = by.Install(ctx, made.Entry.ID, models.InstallEntryInput{DeviceID: v.Version})
+			require.NoError(t, err)
+		}
+		_, _, err = s.Org().Install(ctx, made.Entry.ID, models.InstallEntryInput{DeviceID: "desk"})
+		require.NoError(t, err)
+		_, err = by.Rollback(ctx, made.Entry.ID, nil, nil)
 		require.NoError(t, err)
 	}
 }
@@ -219,6 +255,35 @@ var costs = []struct {
 	{"Viewer.submissions", `viewer { submissions(first: $n) { totalCount nodes { skillName bundle } } }`, 3, 90},
 	{"CommunityOverview.recentSubmissions", `skills(first: $n) { nodes { id } } communityOverview { skills { skillName } recentSubmissions(limit: 100) { id } skill(name: "skill 1") { skillName } }`, 5, 100},
 	{"signals at a glance", `skills(first: $n) { nodes { id } } signalOverview { totalSignals skills { skillName } } signalAggregates { aggregates { state } } signalSkill(name: "skill 1") { byWeek { week } }`, 4, 100},
+	{"RegistryEntry, its own fields", `entries(first: $n) { nodes { id name entryType description visibility sourceRepo isOwn createdAt updatedAt } }`, 1, 100},
+	{"RegistryEntry.organizationName", `entries(first: $n) { nodes { organizationName } }`, 2, 100},
+	{"RegistryEntry.currentVersion", `entries(first: $n) { nodes { currentVersion { version } } }`, 2, 100},
+	{"RegistryEntry.version", `entries(first: $n) { nodes { version(version: "1.0.0") { version } } }`, 2, 100},
+	{"RegistryEntry.versions", `entries(first: $n) { nodes { versions(first: 3) { nodes { version prerelease downloadUrl warnings } } } }`, 2, 100},
+	{"in two orders", `entries(first: $n) { nodes { versions(first: 3) { nodes { id } } best: versions(first: 1, orderBy: VERSION) { nodes { id } } } }`, 3, 100},
+	{"with their total", `entries(first: $n) { nodes { versions(first: 3) { totalCount nodes { version } } } }`, 3, 100},
+	{"RegistryEntry.releases", `entries(first: $n) { nodes { releases(first: 5) { nodes { kind reason } } } }`, 2, 100},
+	{"RegistryEntry.installations", `entries(first: $n) { nodes { installations(first: 5) { nodes { deviceId syncStatus } } } }`, 2, 100},
+	{"RegistryEntry.installationCount", `entries(first: $n) { nodes { installationCount } }`, 2, 100},
+	{"RegistryEntry.evidence", `entries(first: $n) { nodes { passRate evalCount evidence { gradedSessions passRate { value } } } }`, 2, 100},
+	{"RegistryEntry.skill and back", `entries(first: $n) { nodes { skill { name registryEntry { name } } } }`, 3, 100},
+	{"RegistryEntry.alerts", `entries(first: $n) { nodes { alerts(first: 2) { nodes { threshold } } } }`, 2, 100},
+	{"RegistryEntry.createdBy", `entries(first: $n) { nodes { createdBy { email } } }`, 2, 100},
+	{"RegistryVersion.entry", `entries(first: $n) { nodes { versions(first: 3) { nodes { isCurrent entry { name } } } } }`, 3, 100},
+	{"RegistryVersion.quality", `entries(first: $n) { nodes { versions(first: 3) { nodes { passRate sessions quality { gradedSessions triggerRate { value } } } } } }`, 3, 100},
+	{"RegistryVersion.files", `entries(first: $n) { nodes { versions(first: 1) { nodes { files { path sha256 } } } } }`, 3, 90},
+	{"RegistryVersion.fileManifest", `entries(first: $n) { nodes { versions(first: 3) { nodes { fileManifest } } } }`, 3, 90},
+	{"RegistryVersion.installationCount", `entries(first: $n) { nodes { versions(first: 3) { nodes { installationCount } } } }`, 3, 100},
+	{"RegistryVersion.pushedBy", `entries(first: $n) { nodes { versions(first: 3) { nodes { pushedBy { email } } } } }`, 3, 100},
+	{"Release.from, to and createdBy", `entries(first: $n) { nodes { releases(first: 5) { nodes { from { version } to { version } createdBy { email } } } } }`, 5, 100},
+	{"Installation.entry, user and version", `entries(first: $n) { nodes { installations(first: 5) { nodes { entry { name } user { email } version { version } } } } }`, 5, 100},
+	{"installed", `installed(first: $n) { nodes { entry { name currentVersion { version } } version { version } } }`, 4, 100},
+	{"syncCheck", `suites(first: $n) { nodes { id } } syncCheck { name hasUpdate downloadUrl }`, 2, 100},
+	{"public entries", `publicEntries(first: $n) { nodes { organizationName currentVersion { version } } }`, 3, 100},
+	{"public entries by words", `publicEntries(first: $n, query: "entry") { totalCount nodes { organizationName } }`, 3, 100},
+	{"Skill.registryEntry", `skills(first: $n) { nodes { registryEntry { name } } }`, 2, 100},
+	{"around an entry", `entries(first: $n) { nodes { currentVersion { version quality { sessions } } versions(first: 3) { nodes { quality { sessions } entry { name } } } installationCount releases(first: 2) { nodes { to { version } } } } }`, 8, 50},
+	{"events of the registry", `events(first: $n, filter: {kinds: ["version.published"]}) { nodes { object { ... on RegistryVersion { entry { name } } } } }`, 3, 100},
 	{"Viewer", `suites(first: $n) { nodes { id } } viewer { plan user { email } organization { members(first: 1) { nodes { id } } } apiKey { user { email } } }`, 6, 100},
 }
 

@@ -7,12 +7,9 @@ import (
 	"encoding/json"
 	"io"
 	"maps"
-	"mime"
-	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"net/textproto"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -54,8 +51,8 @@ type Server struct {
 	Orgs     map[string]ids.ID         // organizations by name
 }
 
-// people are in every test: one of each role in acme, which is on the team plan, the owners of an organization on the
-// free plan and of one that is nobody's business, and a key that may do exactly one thing.
+// people are in every test: one of each role in acme, which is on the team plan, a key that may do exactly one thing, and the
+// owners of an organization on the free plan, of one on the pro plan, and of one that is nobody's business.
 var people = []struct {
 	name, org string
 	plan      models.Plan
@@ -68,6 +65,7 @@ var people = []struct {
 	{"viewer", "acme", models.PlanTeam, models.RoleViewer, nil},
 	{"installer", "acme", models.PlanTeam, models.RoleMember, []models.Permission{models.PermissionRegistryInstall}},
 	{"free", "small", models.PlanFree, models.RoleOwner, nil},
+	{"pro", "studio", models.PlanPro, models.RoleOwner, nil},
 	{"stranger", "other", models.PlanEnterprise, models.RoleOwner, nil},
 }
 
@@ -161,6 +159,9 @@ type Response struct {
 	Body   []byte
 }
 
+// client shows a redirection as it is: a test that wants to follow it asks again.
+var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
 // Do sends a request with somebody's key ("" sends none).
 func (s *Server) Do(t testing.TB, who, method, path string, header http.Header, body []byte) Response {
 	t.Helper()
@@ -173,7 +174,7 @@ func (s *Server) Do(t testing.TB, who, method, path string, header http.Header, 
 	if len(body) > 0 && req.Header.Get("Content-Type") == "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := client.Do(req)
 	require.NoError(t, err)
 	defer func() { _ = res.Body.Close() }()
 	b, err := io.ReadAll(res.Body)
@@ -208,26 +209,11 @@ func (s *Server) REST(t testing.TB, who, method, path, body string) Response {
 	return s.Do(t, who, method, path, nil, []byte(strings.TrimSpace(body)))
 }
 
-// Part is a part of a form; one with a file name is a file.
-type Part struct{ Name, File, Content string }
-
 // Form posts a multipart form and returns the answer.
 func (s *Server) Form(t testing.TB, who, path string, parts ...Part) Response {
 	t.Helper()
-	var b bytes.Buffer
-	w := multipart.NewWriter(&b)
-	for _, p := range parts {
-		disposition := map[string]string{"name": p.Name}
-		if p.File != "" {
-			disposition["filename"] = p.File
-		}
-		to, err := w.CreatePart(textproto.MIMEHeader{"Content-Disposition": {mime.FormatMediaType("form-data", disposition)}})
-		require.NoError(t, err)
-		_, err = io.WriteString(to, p.Content)
-		require.NoError(t, err)
-	}
-	require.NoError(t, w.Close())
-	return s.Do(t, who, http.MethodPost, path, http.Header{"Content-Type": {w.FormDataContentType()}}, b.Bytes())
+	header, body := Form(t, parts...)
+	return s.Do(t, who, http.MethodPost, path, header, body)
 }
 
 // JSON decodes the answer.

@@ -4,7 +4,6 @@ package demo
 import (
 	"context"
 	"slices"
-	"time"
 
 	"skillgraph/internal/blob"
 	"skillgraph/internal/hosting"
@@ -18,7 +17,8 @@ const orgName = "demo"
 
 // Load makes the demo organizations, unless they are there, and returns a key of the first one's owner. repos is the folder of
 // the local code host.
-func Load(ctx context.Context, s *store.Store, blobs *blob.Store, repos string, now time.Time) (string, error) {
+func Load(ctx context.Context, s *store.Store, blobs *blob.Store, repos string, clock *Clock) (string, error) {
+	now := clock.Now()
 	orgs, err := s.Organizations(ctx)
 	if err != nil {
 		return "", err
@@ -38,7 +38,8 @@ func Load(ctx context.Context, s *store.Store, blobs *blob.Store, repos string, 
 	if err := suites(ctx, ada, s.Org(ada.ID(), grace.ID)); err != nil {
 		return "", err
 	}
-	if err := telemetry(ctx, ada, demoSkills, now, 1); err != nil {
+	own := newShelf(blobs, clock, demoSteps, ada, s.Org(ada.ID(), grace.ID))
+	if err := telemetry(ctx, ada, demoSkills, own, 1); err != nil {
 		return "", err
 	}
 	if err := alerts(ctx, ada); err != nil {
@@ -47,7 +48,7 @@ func Load(ctx context.Context, s *store.Store, blobs *blob.Store, repos string, 
 	if err := signals(ctx, s, ada, now); err != nil {
 		return "", err
 	}
-	linus, barbara, err := others(ctx, s, now)
+	linus, barbara, public, err := others(ctx, s, blobs, clock)
 	if err != nil {
 		return "", err
 	}
@@ -55,21 +56,25 @@ func Load(ctx context.Context, s *store.Store, blobs *blob.Store, repos string, 
 	if err != nil {
 		return "", err
 	}
-	return key, bundles(ctx, v.UserID, []actor{s.Org(ada.ID(), grace.ID), linus, barbara}, now)
+	if err := bundles(ctx, v.UserID, []actor{s.Org(ada.ID(), grace.ID), linus, barbara}, now); err != nil {
+		return "", err
+	}
+	return key, own.install(ctx, ada, public, "ada-laptop")
 }
 
-// others are two organizations that the first one must never see.
-func others(ctx context.Context, s *store.Store, now time.Time) (linus, barbara actor, err error) {
+// others are two organizations of which the first one must see no more than a public entry.
+func others(ctx context.Context, s *store.Store, blobs *blob.Store, clock *Clock) (linus, barbara actor, public ids.ID, err error) {
 	if _, linus, err = owner(ctx, s, "northwind", "linus@example.org", models.PlanTeam); err != nil {
-		return linus, barbara, err
+		return linus, barbara, public, err
 	}
-	if err := telemetry(ctx, linus, demoSkills[:4], now, 2); err != nil {
-		return linus, barbara, err
+	theirs := newShelf(blobs, clock, otherSteps, linus)
+	if err := telemetry(ctx, linus, demoSkills[:4], theirs, 2); err != nil {
+		return linus, barbara, public, err
 	}
 	if _, barbara, err = owner(ctx, s, "tinkerers", "barbara@example.net", models.PlanFree); err != nil {
-		return linus, barbara, err
+		return linus, barbara, public, err
 	}
-	return linus, barbara, telemetry(ctx, barbara, demoSkills[5:7], now, 3)
+	return linus, barbara, theirs.entries["letter-writer"], telemetry(ctx, barbara, demoSkills[5:7], newShelf(blobs, clock, nil), 3)
 }
 
 func owner(ctx context.Context, s *store.Store, org, email string, plan models.Plan) (string, actor, error) {

@@ -27,10 +27,13 @@ func TestLoad(t *testing.T) {
 	} {
 		t.Run(now.Weekday().String(), func(t *testing.T) {
 			t.Parallel()
-			s := dbtest.Open(t, dbtest.Database(t), store.Options{MaxConns: 10, Clock: func() time.Time { return now }})
+			clock := demo.NewClock(now)
+			s := dbtest.Open(t, dbtest.Database(t), store.Options{MaxConns: 10, Clock: clock.Now})
+			blobs := dbtest.Blobs(t, s)
 			begun := time.Now()
 			blobs, repos := dbtest.Blobs(t, s), t.TempDir()
 			key, err := demo.Load(t.Context(), s, blobs, repos, now)
+			key, err := demo.Load(t.Context(), s, blobs, clock)
 			require.NoError(t, err)
 			t.Logf("loaded in %s", time.Since(begun))
 
@@ -44,16 +47,70 @@ func TestLoad(t *testing.T) {
 			requireIncidents(t, s, org)
 			requireSources(t, org)
 			requireContributions(t, org)
+			requireRegistry(t, org, now)
 
-			again, err := demo.Load(t.Context(), s, blobs, repos, now)
+			before := requireEvents(t, org)
+			again, err := demo.Load(t.Context(), s, blobs, repos, clock)
 			require.NoError(t, err)
 			_, err = s.Viewer(t.Context(), again)
 			require.NoError(t, err)
 			orgs, err = s.Organizations(t.Context())
 			require.NoError(t, err)
 			require.Len(t, orgs, 3)
+			require.Equal(t, before+1, requireEvents(t, org), "nothing but another key")
 		})
 	}
+}
+
+func requireEvents(t *testing.T, org store.Org) int {
+	t.Helper()
+	page, err := org.Events(t.Context(), models.EventFilter{}, everything)
+	require.NoError(t, err)
+	return len(page.Nodes)
+}
+
+// The registry has a version that broke a skill, one that was rolled back, one that was revoked, devices that are behind, and an
+// entry of somebody else. What telemetry reports belongs to the versions.
+func requireRegistry(t *testing.T, org store.Org, now time.Time) {
+	t.Helper()
+	own, err := org.Entries(t.Context(), models.EntryFilter{}, models.EntryOrderName, everything)
+	require.NoError(t, err)
+	require.Len(t, own.Nodes, 5)
+	versions, quality := map[string]*models.RegistryVersion{}, map[string]*models.VersionQuality{}
+	status := map[models.SyncStatus]int{}
+	for _, e := range own.Nodes {
+		require.NotNil(t, e.CurrentVersionID, e.Name)
+		found, err := org.VersionsOf(t.Context(), []ids.ID{e.ID}, models.VersionList{Window: everything, OrderBy: models.VersionOrderPushedAt})
+		require.NoError(t, err)
+		for _, v := range found[e.ID].Nodes {
+			q, err := org.QualityOf(t.Context(), []ids.ID{v.ID})
+			require.NoError(t, err)
+			versions[e.Name+" "+v.Version], quality[e.Name+" "+v.Version] = v, q[v.ID]
+			require.True(t, v.PushedAt.Before(now.AddDate(0, 0, -5)), "the past is past")
+		}
+		devices, err := org.InstallationsOf(t.Context(), []ids.ID{e.ID}, everything)
+		require.NoError(t, err)
+		for _, i := range devices[e.ID].Nodes {
+			status[i.SyncStatus]++
+		}
+	}
+	require.Greater(t, *quality["sql-review 1.4.0"].Sums.PassRate(), 0.8)
+	require.Less(t, *quality["sql-review 2.0.0"].Sums.PassRate(), 0.5)
+	require.Greater(t, *versions["sql-review 2.0.0"].Baseline, 0.8)
+	require.True(t, versions["changelog 1.1.0"].RolledBack)
+	require.Positive(t, quality["changelog 1.1.0"].Sessions)
+	require.NotNil(t, versions["unit-conversion 1.0.0"].RevokedAt)
+	require.True(t, versions["pdf-forms 1.2.0-rc.1"].Prerelease)
+	require.Zero(t, quality["pdf-forms 1.2.0-rc.1"].Sessions, "it was never current")
+	require.Equal(t, map[models.SyncStatus]int{models.SyncStatusUpToDate: 3, models.SyncStatusOutdated: 4}, status)
+
+	public, err := org.PublicEntries(t.Context(), "letters", everything)
+	require.NoError(t, err)
+	require.Len(t, public.Nodes, 1)
+	require.NotEqual(t, org.ID(), public.Nodes[0].OrgID)
+	installed, err := org.Installed(t.Context(), everything)
+	require.NoError(t, err)
+	require.Equal(t, public.Nodes[0].ID, installed.Nodes[0].EntryID)
 }
 
 func requireSkills(t *testing.T, org store.Org, now time.Time) {

@@ -52,13 +52,13 @@ const (
 	maxDiffedBytes = 4 << 20
 )
 
-// Diff shows the changes from one blob to another. A blob that there is none of has no files.
-func (r Reader) Diff(before, after string, changes []*models.FileChange) *models.SnapshotDiff {
+// Diff shows the changes from one blob to another, with their texts where these are open. A blob that there is none of has no files.
+func (r Reader) Diff(before, after string, changes []*models.FileChange, open bool) *models.SnapshotDiff {
 	d := models.NewSnapshotDiff(changes)
 	t := &texts{reader: r, before: before, after: after, wanted: map[string]bool{}}
 	left := int64(maxDiffedBytes)
 	for _, c := range d.Files[:min(len(d.Files), maxDiffed)] {
-		if size := c.Bytes(); c.MayBeText() && size <= left {
+		if size := c.Bytes(); open && c.MayBeText() && size <= left {
 			t.wanted[c.Path] = true
 			left -= size
 		}

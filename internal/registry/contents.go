@@ -21,8 +21,11 @@ func (r *Registry) File(ctx context.Context, o store.Org, v *models.RegistryVers
 		return nil, nil // the graph shows it as null
 	}
 	f := files[v.ID][i]
-	text, err := r.folders().Text(ctx, v.ContentHash, path, int64(f.Size))
-	return &models.FileContent{Path: f.Path, Size: f.Size, Sha256: f.SHA256, Text: text}, err
+	out := &models.FileContent{Path: f.Path, Size: f.Size, Sha256: f.SHA256}
+	if v.RevokedAt == nil { // the texts of a revoked version are as closed as its download
+		out.Text, err = r.folders().Text(ctx, v.ContentHash, path, int64(f.Size))
+	}
+	return out, err
 }
 
 // Diff is what changed from one version to another; before is nil when there is none.
@@ -39,7 +42,8 @@ func (r *Registry) Diff(ctx context.Context, o store.Org, before, after *models.
 	if before != nil {
 		old = files[before.ID]
 	}
-	return r.folders().Diff(hash, after.ContentHash, changes(old, files[after.ID])), nil
+	open := after.RevokedAt == nil && (before == nil || before.RevokedAt == nil)
+	return r.folders().Diff(hash, after.ContentHash, changes(old, files[after.ID]), open), nil
 }
 
 // changes lists the files that differ, by path.

@@ -115,6 +115,9 @@ func (o Org) addVersion(ctx context.Context, e *models.RegistryEntry, in *models
 	v := *in
 	v.OrgID, v.ID, v.EntryID, v.Number, v.Baseline = o.id, ids.New(ids.Version, now), e.ID, before[0].Number, skill.CurrentRate()
 	v.PushedByID, v.PushedAt, e.UpdatedAt = o.by(), now, now
+	if v.SourceRepo == nil {
+		v.SourceRepo = e.SourceRepo
+	}
 	if err := o.insertVersion(ctx, &v, files); err != nil {
 		return out, err
 	}
