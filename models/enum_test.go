@@ -90,13 +90,23 @@ func TestEnums(t *testing.T) {
 		"SuiteSourceKind":   enumOf(models.AllSuiteSourceKind, models.ParseSuiteSourceKind, func(e *models.SuiteSourceKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 		"EntryOrder":        enumOf(models.AllEntryOrder, models.ParseEntryOrder, func(e *models.EntryOrder, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 		"EntryType":         enumOf(models.AllEntryType, models.ParseEntryType, func(e *models.EntryType, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
-		"FileChangeKind":    enumOf(models.AllFileChangeKind, models.ParseFileChangeKind, func(e *models.FileChangeKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 		"ReleaseKind":       enumOf(models.AllReleaseKind, models.ParseReleaseKind, func(e *models.ReleaseKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 		"SyncStatus":        enumOf(models.AllSyncStatus, models.ParseSyncStatus, func(e *models.SyncStatus, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 		"VersionOrder":      enumOf(models.AllVersionOrder, models.ParseVersionOrder, func(e *models.VersionOrder, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 		"VersionSource":     enumOf(models.AllVersionSource, models.ParseVersionSource, func(e *models.VersionSource, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 		"Visibility":        enumOf(models.AllVisibility, models.ParseVisibility, func(e *models.Visibility, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"AttemptStatus":     enumOf(models.AllAttemptStatus, models.ParseAttemptStatus, func(e *models.AttemptStatus, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"AttemptTrigger":    enumOf(models.AllAttemptTrigger, models.ParseAttemptTrigger, func(e *models.AttemptTrigger, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"DeliveryState":     enumOf(models.AllDeliveryState, models.ParseDeliveryState, func(e *models.DeliveryState, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"WriteBackMode":     enumOf(models.AllWriteBackMode, models.ParseWriteBackMode, func(e *models.WriteBackMode, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"WriteBackStatus":   enumOf(models.AllWriteBackStatus, models.ParseWriteBackStatus, func(e *models.WriteBackStatus, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 		"VerifierKind":      enumOf(models.AllVerifierKind, models.ParseVerifierKind, func(e *models.VerifierKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+
+		"AccountType":      enumOf(models.AllAccountType, models.ParseAccountType, func(e *models.AccountType, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"FileStatus":       enumOf(models.AllFileStatus, models.ParseFileStatus, func(e *models.FileStatus, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"IssueLevel":       enumOf(models.AllIssueLevel, models.ParseIssueLevel, func(e *models.IssueLevel, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"SourceType":       enumOf(models.AllSourceType, models.ParseSourceType, func(e *models.SourceType, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"ValidationStatus": enumOf(models.AllValidationStatus, models.ParseValidationStatus, func(e *models.ValidationStatus, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 	}
 	for name, def := range schema.Types {
 		if def.Kind == ast.Enum && !def.BuiltIn {

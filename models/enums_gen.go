@@ -716,6 +716,177 @@ func (e *NotificationState) UnmarshalGQLContext(_ context.Context, v any) error 
 	return unmarshalEnum(v, e, wireNotificationState)
 }
 
+// SourceType: Where the folder of a cloud source comes from.
+type SourceType string
+
+// All values of SourceType, in the order of the schema.
+const (
+	SourceTypeUpload   SourceType = "UPLOAD"   // It is uploaded, as a zip archive or as files.
+	SourceTypeRepohost SourceType = "REPOHOST" // It is read from a repository of the code host.
+)
+
+// AllSourceType lists them.
+var AllSourceType = []SourceType{SourceTypeUpload, SourceTypeRepohost}
+
+var wireSourceType = map[SourceType]string{
+	SourceTypeUpload:   "upload",
+	SourceTypeRepohost: "repohost",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e SourceType) Wire() string { return wireSourceType[e] }
+
+// ParseSourceType reads the REST spelling.
+func ParseSourceType(s string) (SourceType, bool) { return parseWire(s, wireSourceType) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e SourceType) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireSourceType)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *SourceType) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireSourceType)
+}
+
+// ValidationStatus: What a validation found.
+type ValidationStatus string
+
+// All values of ValidationStatus, in the order of the schema.
+const (
+	ValidationStatusPassed  ValidationStatus = "PASSED"  // Nothing to complain of.
+	ValidationStatusWarning ValidationStatus = "WARNING" // Warnings only.
+	ValidationStatusFailed  ValidationStatus = "FAILED"  // At least one error: an agent may not be able to use the skill.
+)
+
+// AllValidationStatus lists them.
+var AllValidationStatus = []ValidationStatus{ValidationStatusPassed, ValidationStatusWarning, ValidationStatusFailed}
+
+var wireValidationStatus = map[ValidationStatus]string{
+	ValidationStatusPassed:  "passed",
+	ValidationStatusWarning: "warning",
+	ValidationStatusFailed:  "failed",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e ValidationStatus) Wire() string { return wireValidationStatus[e] }
+
+// ParseValidationStatus reads the REST spelling.
+func ParseValidationStatus(s string) (ValidationStatus, bool) {
+	return parseWire(s, wireValidationStatus)
+}
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e ValidationStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireValidationStatus)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *ValidationStatus) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireValidationStatus)
+}
+
+// IssueLevel: How bad an issue is.
+type IssueLevel string
+
+// All values of IssueLevel, in the order of the schema.
+const (
+	IssueLevelError   IssueLevel = "ERROR"   // The folder breaks the Agent Skills format.
+	IssueLevelWarning IssueLevel = "WARNING" // It works, but not as somebody may expect.
+)
+
+// AllIssueLevel lists them.
+var AllIssueLevel = []IssueLevel{IssueLevelError, IssueLevelWarning}
+
+var wireIssueLevel = map[IssueLevel]string{
+	IssueLevelError:   "error",
+	IssueLevelWarning: "warning",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e IssueLevel) Wire() string { return wireIssueLevel[e] }
+
+// ParseIssueLevel reads the REST spelling.
+func ParseIssueLevel(s string) (IssueLevel, bool) { return parseWire(s, wireIssueLevel) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e IssueLevel) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireIssueLevel)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *IssueLevel) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireIssueLevel)
+}
+
+// FileStatus: What became of a file between two snapshots.
+type FileStatus string
+
+// All values of FileStatus, in the order of the schema.
+const (
+	FileStatusAdded   FileStatus = "ADDED"   // Only the later snapshot has it.
+	FileStatusRemoved FileStatus = "REMOVED" // Only the earlier snapshot has it.
+	FileStatusChanged FileStatus = "CHANGED" // Both have it, with different content.
+)
+
+// AllFileStatus lists them.
+var AllFileStatus = []FileStatus{FileStatusAdded, FileStatusRemoved, FileStatusChanged}
+
+var wireFileStatus = map[FileStatus]string{
+	FileStatusAdded:   "added",
+	FileStatusRemoved: "removed",
+	FileStatusChanged: "changed",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e FileStatus) Wire() string { return wireFileStatus[e] }
+
+// ParseFileStatus reads the REST spelling.
+func ParseFileStatus(s string) (FileStatus, bool) { return parseWire(s, wireFileStatus) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e FileStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireFileStatus)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *FileStatus) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireFileStatus)
+}
+
+// AccountType: Whose account of the code host an installation is for.
+type AccountType string
+
+// All values of AccountType, in the order of the schema.
+const (
+	AccountTypeUser         AccountType = "USER"         // A person's.
+	AccountTypeOrganization AccountType = "ORGANIZATION" // An organization's.
+)
+
+// AllAccountType lists them.
+var AllAccountType = []AccountType{AccountTypeUser, AccountTypeOrganization}
+
+var wireAccountType = map[AccountType]string{
+	AccountTypeUser:         "User",
+	AccountTypeOrganization: "Organization",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e AccountType) Wire() string { return wireAccountType[e] }
+
+// ParseAccountType reads the REST spelling.
+func ParseAccountType(s string) (AccountType, bool) { return parseWire(s, wireAccountType) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e AccountType) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireAccountType)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *AccountType) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireAccountType)
+}
+
 // EntryType: What a registry entry is.
 type EntryType string
 
@@ -961,37 +1132,181 @@ func (e *VersionOrder) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireVersionOrder)
 }
 
-// FileChangeKind: What happened to a file.
-type FileChangeKind string
+// WriteBackMode: What is written back to the code host, for connections that want it.
+type WriteBackMode string
 
-// All values of FileChangeKind, in the order of the schema.
+// All values of WriteBackMode, in the order of the schema.
 const (
-	FileChangeKindAdded   FileChangeKind = "ADDED"   // It is new.
-	FileChangeKindRemoved FileChangeKind = "REMOVED" // It is gone.
-	FileChangeKindChanged FileChangeKind = "CHANGED" // Its content is another.
+	WriteBackModeOff          WriteBackMode = "OFF"            // Nothing.
+	WriteBackModeChecks       WriteBackMode = "CHECKS"         // Commit statuses and check-runs.
+	WriteBackModeChecksAndPrs WriteBackMode = "CHECKS_AND_PRS" // The same: no pull requests are opened.
 )
 
-// AllFileChangeKind lists them.
-var AllFileChangeKind = []FileChangeKind{FileChangeKindAdded, FileChangeKindRemoved, FileChangeKindChanged}
+// AllWriteBackMode lists them.
+var AllWriteBackMode = []WriteBackMode{WriteBackModeOff, WriteBackModeChecks, WriteBackModeChecksAndPrs}
 
-var wireFileChangeKind = map[FileChangeKind]string{
-	FileChangeKindAdded:   "added",
-	FileChangeKindRemoved: "removed",
-	FileChangeKindChanged: "changed",
+var wireWriteBackMode = map[WriteBackMode]string{
+	WriteBackModeOff:          "off",
+	WriteBackModeChecks:       "checks",
+	WriteBackModeChecksAndPrs: "checks_and_prs",
 }
 
 // Wire is the spelling in REST and on the command line.
-func (e FileChangeKind) Wire() string { return wireFileChangeKind[e] }
+func (e WriteBackMode) Wire() string { return wireWriteBackMode[e] }
 
-// ParseFileChangeKind reads the REST spelling.
-func ParseFileChangeKind(s string) (FileChangeKind, bool) { return parseWire(s, wireFileChangeKind) }
+// ParseWriteBackMode reads the REST spelling.
+func ParseWriteBackMode(s string) (WriteBackMode, bool) { return parseWire(s, wireWriteBackMode) }
 
 // MarshalGQLContext writes the spelling of the face that asks.
-func (e FileChangeKind) MarshalGQLContext(ctx context.Context, w io.Writer) error {
-	return marshalEnum(ctx, w, e, wireFileChangeKind)
+func (e WriteBackMode) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireWriteBackMode)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
-func (e *FileChangeKind) UnmarshalGQLContext(_ context.Context, v any) error {
-	return unmarshalEnum(v, e, wireFileChangeKind)
+func (e *WriteBackMode) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireWriteBackMode)
+}
+
+// AttemptStatus: What became of an attempt to publish.
+type AttemptStatus string
+
+// All values of AttemptStatus, in the order of the schema.
+const (
+	AttemptStatusPublished AttemptStatus = "PUBLISHED" // It made a version.
+	AttemptStatusUnchanged AttemptStatus = "UNCHANGED" // The version was there already.
+	AttemptStatusFailed    AttemptStatus = "FAILED"    // It made none, and says why.
+)
+
+// AllAttemptStatus lists them.
+var AllAttemptStatus = []AttemptStatus{AttemptStatusPublished, AttemptStatusUnchanged, AttemptStatusFailed}
+
+var wireAttemptStatus = map[AttemptStatus]string{
+	AttemptStatusPublished: "published",
+	AttemptStatusUnchanged: "unchanged",
+	AttemptStatusFailed:    "failed",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e AttemptStatus) Wire() string { return wireAttemptStatus[e] }
+
+// ParseAttemptStatus reads the REST spelling.
+func ParseAttemptStatus(s string) (AttemptStatus, bool) { return parseWire(s, wireAttemptStatus) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e AttemptStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireAttemptStatus)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *AttemptStatus) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireAttemptStatus)
+}
+
+// WriteBackStatus: What became of telling the code host.
+type WriteBackStatus string
+
+// All values of WriteBackStatus, in the order of the schema.
+const (
+	WriteBackStatusDisabled    WriteBackStatus = "DISABLED"    // The organization's mode or the connection's switch is off.
+	WriteBackStatusPending     WriteBackStatus = "PENDING"     // To be told, or to be tried again.
+	WriteBackStatusSuccess     WriteBackStatus = "SUCCESS"     // Told.
+	WriteBackStatusFailed      WriteBackStatus = "FAILED"      // Tried 8 times, in vain.
+	WriteBackStatusUnsupported WriteBackStatus = "UNSUPPORTED" // This code host, or this installation, takes no statuses.
+)
+
+// AllWriteBackStatus lists them.
+var AllWriteBackStatus = []WriteBackStatus{WriteBackStatusDisabled, WriteBackStatusPending, WriteBackStatusSuccess, WriteBackStatusFailed, WriteBackStatusUnsupported}
+
+var wireWriteBackStatus = map[WriteBackStatus]string{
+	WriteBackStatusDisabled:    "disabled",
+	WriteBackStatusPending:     "pending",
+	WriteBackStatusSuccess:     "success",
+	WriteBackStatusFailed:      "failed",
+	WriteBackStatusUnsupported: "unsupported",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e WriteBackStatus) Wire() string { return wireWriteBackStatus[e] }
+
+// ParseWriteBackStatus reads the REST spelling.
+func ParseWriteBackStatus(s string) (WriteBackStatus, bool) { return parseWire(s, wireWriteBackStatus) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e WriteBackStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireWriteBackStatus)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *WriteBackStatus) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireWriteBackStatus)
+}
+
+// AttemptTrigger: What asked for an attempt to publish.
+type AttemptTrigger string
+
+// All values of AttemptTrigger, in the order of the schema.
+const (
+	AttemptTriggerBranch AttemptTrigger = "BRANCH" // A push to the branch.
+	AttemptTriggerTag    AttemptTrigger = "TAG"    // A tag that matches.
+	AttemptTriggerSync   AttemptTrigger = "SYNC"   // Somebody who asked for a sync.
+)
+
+// AllAttemptTrigger lists them.
+var AllAttemptTrigger = []AttemptTrigger{AttemptTriggerBranch, AttemptTriggerTag, AttemptTriggerSync}
+
+var wireAttemptTrigger = map[AttemptTrigger]string{
+	AttemptTriggerBranch: "branch",
+	AttemptTriggerTag:    "tag",
+	AttemptTriggerSync:   "sync",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e AttemptTrigger) Wire() string { return wireAttemptTrigger[e] }
+
+// ParseAttemptTrigger reads the REST spelling.
+func ParseAttemptTrigger(s string) (AttemptTrigger, bool) { return parseWire(s, wireAttemptTrigger) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e AttemptTrigger) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireAttemptTrigger)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *AttemptTrigger) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireAttemptTrigger)
+}
+
+// DeliveryState: What became of a delivery of the code host.
+type DeliveryState string
+
+// All values of DeliveryState, in the order of the schema.
+const (
+	DeliveryStatePending DeliveryState = "PENDING" // It waits for its turn.
+	DeliveryStateDone    DeliveryState = "DONE"    // It was acted upon.
+	DeliveryStateIgnored DeliveryState = "IGNORED" // Nobody follows what it tells of; `outcome` says why.
+)
+
+// AllDeliveryState lists them.
+var AllDeliveryState = []DeliveryState{DeliveryStatePending, DeliveryStateDone, DeliveryStateIgnored}
+
+var wireDeliveryState = map[DeliveryState]string{
+	DeliveryStatePending: "pending",
+	DeliveryStateDone:    "done",
+	DeliveryStateIgnored: "ignored",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e DeliveryState) Wire() string { return wireDeliveryState[e] }
+
+// ParseDeliveryState reads the REST spelling.
+func ParseDeliveryState(s string) (DeliveryState, bool) { return parseWire(s, wireDeliveryState) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e DeliveryState) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireDeliveryState)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *DeliveryState) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireDeliveryState)
 }

@@ -29,6 +29,26 @@ type ArchiveSuitePayload struct {
 	Suite *EvalSuite `json:"suite"`
 }
 
+// An account of the code host to be bound to the organization.
+type BindInstallationInput struct {
+	// The id that the code host gave the installation; binding one again changes it.
+	InstallationID int64 `json:"installationId"`
+	// The account's name: 1 to 100 letters, digits, hyphens, dots and underscores. The organization's own, or one that the operator granted.
+	AccountLogin string `json:"accountLogin"`
+	// Whose account it is.
+	AccountType AccountType `json:"accountType"`
+	// Whether nothing is read with it for the time being; false when omitted.
+	Suspended graphql.Omittable[*bool] `json:"suspended,omitempty"`
+}
+
+// What becomes of bindInstallation.
+type BindInstallationPayload struct {
+	// The installation as it is now.
+	Installation *RepoInstallation `json:"installation"`
+	// Whether it was bound just now.
+	IsNew bool `json:"isNew"`
+}
+
 // What is asserted of an answer.
 type CaseAssertion struct {
 	// How it is checked.
@@ -41,6 +61,38 @@ type CaseAssertion struct {
 type ChangeMemberRolePayload struct {
 	// The member as they are now.
 	User *User `json:"user"`
+}
+
+// What becomes of changeRepohostSettings.
+type ChangeRepohostSettingsPayload struct {
+	// The settings as they are now.
+	Settings *RepohostSettings `json:"settings"`
+}
+
+// A new connection.
+type ConnectRepositoryInput struct {
+	// The registry entry to publish to; it has at most one connection.
+	EntryID ids.ID `json:"entryId"`
+	// The installation, bound to the organization, that may read the repository.
+	InstallationID int64 `json:"installationId"`
+	// The repository, `owner/repo`.
+	RepoFullName string `json:"repoFullName"`
+	// The branch whose pushes publish prereleases; `main` when omitted.
+	DefaultBranch graphql.Omittable[*string] `json:"defaultBranch,omitempty"`
+	// The folder of the skill in the repository; `.`, its root, when omitted.
+	SkillPath graphql.Omittable[*string] `json:"skillPath,omitempty"`
+	// Whether tags publish releases; true when omitted.
+	AutoPublish graphql.Omittable[*bool] `json:"autoPublish,omitempty"`
+	// Whether commit statuses and check-runs are posted, when the organization's mode allows it; false when omitted.
+	WriteBackEnabled graphql.Omittable[*bool] `json:"writeBackEnabled,omitempty"`
+	// Which tags publish releases; `v*` when omitted.
+	TagPattern graphql.Omittable[*string] `json:"tagPattern,omitempty"`
+}
+
+// What becomes of connectRepository.
+type ConnectRepositoryPayload struct {
+	// The new connection.
+	Link *RepoLink `json:"link"`
 }
 
 // A new alert.
@@ -115,6 +167,30 @@ type CreateEntryPayload struct {
 	Created bool `json:"created"`
 }
 
+// A new cloud source.
+type CreateSourceInput struct {
+	// Where its folder will come from; it never changes.
+	Type SourceType `json:"type"`
+	// A label for people, 1 to 200 characters.
+	Label string `json:"label"`
+	// A skill of the organization that it is about; when omitted, the first snapshot without errors links it by its name.
+	SkillID graphql.Omittable[*ids.ID] `json:"skillId,omitempty"`
+	// For REPOHOST, where it is required: the code host's id of an installation that is bound to the organization.
+	InstallationID graphql.Omittable[*int64] `json:"installationId,omitempty"`
+	// For REPOHOST, where it is required: `owner/repo`; the owner is the installation's account.
+	RepoFullName graphql.Omittable[*string] `json:"repoFullName,omitempty"`
+	// For REPOHOST: the branch to read; `main` when omitted.
+	DefaultBranch graphql.Omittable[*string] `json:"defaultBranch,omitempty"`
+	// For REPOHOST: the folder of the skill in the repository; its root, `.`, when omitted.
+	SkillPath graphql.Omittable[*string] `json:"skillPath,omitempty"`
+}
+
+// What becomes of createSource.
+type CreateSourcePayload struct {
+	// The new source. It has no snapshot yet.
+	Source TypedSource `json:"source"`
+}
+
 // A new eval suite.
 type CreateSuiteInput struct {
 	// A label for people, 1 to 200 characters.
@@ -142,6 +218,12 @@ type CreateSuitePayload struct {
 // What becomes of deleteAlert.
 type DeleteAlertPayload struct {
 	// The id that is gone.
+	DeletedID ids.ID `json:"deletedId"`
+}
+
+// What becomes of deleteConnection.
+type DeleteConnectionPayload struct {
+	// The id that is gone. Versions that it published stay.
 	DeletedID ids.ID `json:"deletedId"`
 }
 
@@ -205,32 +287,6 @@ type EventFilter struct {
 	ActorID graphql.Omittable[*ids.ID] `json:"actorId,omitempty"`
 }
 
-// A file that differs.
-type FileChange struct {
-	// Its path, relative to the folder.
-	Path string `json:"path"`
-	// What happened to it.
-	Kind FileChangeKind `json:"kind"`
-	// Its size before, in bytes; null when it is new.
-	OldSize *int `json:"oldSize,omitempty"`
-	// Its size now, in bytes; null when it is gone.
-	NewSize *int `json:"newSize,omitempty"`
-	// The change line by line, as `diff -u` shows it; null for what is no text, or too large.
-	Unified *string `json:"unified,omitempty"`
-}
-
-// The difference between two folders.
-type FileChanges struct {
-	// How many files are new.
-	Added int `json:"added"`
-	// How many files are gone.
-	Removed int `json:"removed"`
-	// How many files have another content.
-	Changed int `json:"changed"`
-	// The files that differ, by path.
-	Files []*FileChange `json:"files"`
-}
-
 // A file with its text.
 type FileContent struct {
 	// Its path, relative to the folder.
@@ -241,6 +297,26 @@ type FileContent struct {
 	Sha256 string `json:"sha256"`
 	// Its content; null when it is no UTF-8 text, or larger than 200 KiB.
 	Text *string `json:"text,omitempty"`
+}
+
+// What becomes of importSuite.
+type ImportSuitePayload struct {
+	// The new suite: IMPORTED, with a trigger query for each case.
+	Suite *EvalSuite `json:"suite"`
+	// Every file of `evals/*.json`, in the order of their paths; at most 100.
+	Files []*ImportedFile `json:"files"`
+}
+
+// What became of a file of evals.
+type ImportedFile struct {
+	// Its path.
+	Path string `json:"path"`
+	// How many cases were taken from it.
+	Cases int `json:"cases"`
+	// How many of its entries are no trigger cases, and were left out.
+	LeftOut int `json:"leftOut"`
+	// Why nothing was taken from it; null when something was.
+	Reason *string `json:"reason,omitempty"`
 }
 
 // A device that has an entry now.
@@ -363,6 +439,34 @@ type RemoveMemberPayload struct {
 	User *User `json:"user"`
 }
 
+// How an organization works with its code host.
+type RepohostSettings struct {
+	// What is written back, for connections that want it.
+	WriteBackMode WriteBackMode `json:"writeBackMode"`
+}
+
+// A repository that an installation may read.
+type Repository struct {
+	// The code host's id of it.
+	ID int64 `json:"id"`
+	// Owner and name, `owner/repo`.
+	FullName string `json:"fullName"`
+	// Whose it is.
+	Owner string `json:"owner"`
+	// Its name.
+	Name string `json:"name"`
+	// Who sees it, in the code host's words.
+	Visibility string `json:"visibility"`
+	// The branch that it is cloned with.
+	DefaultBranch string `json:"defaultBranch"`
+	// Where people look at it; empty where there is no such page.
+	HTMLURL string `json:"htmlUrl"`
+	// When something was last pushed to it; null: never.
+	PushedAt *time.Time `json:"pushedAt,omitempty"`
+	// Whether another organization has a connection to it.
+	ConnectedElsewhere bool `json:"connectedElsewhere"`
+}
+
 // What becomes of revokeApiKey.
 type RevokeAPIKeyPayload struct {
 	// The key's record as it is now. Every server refuses the key within 5 seconds.
@@ -405,6 +509,24 @@ type SkillFilter struct {
 	HasEvidence graphql.Omittable[*bool] `json:"hasEvidence,omitempty"`
 }
 
+// A file to be uploaded.
+type SourceFileInput struct {
+	// Its path in the folder, with slashes: the name of its part of the form.
+	Path string `json:"path"`
+	// Its content.
+	Content graphql.Upload `json:"content"`
+}
+
+// Which cloud sources to list. Everything given must hold.
+type SourceFilter struct {
+	// Only sources of this type.
+	Type graphql.Omittable[*SourceType] `json:"type,omitempty"`
+	// Only sources that are linked to this skill.
+	SkillID graphql.Omittable[*ids.ID] `json:"skillId,omitempty"`
+	// Only sources whose label contains this text, whatever the case of its letters A to Z; 1 to 200 characters.
+	LabelContains graphql.Omittable[*string] `json:"labelContains,omitempty"`
+}
+
 // Which suites to list. Everything given must hold.
 type SuiteFilter struct {
 	// Only suites of this cloud source.
@@ -421,6 +543,16 @@ type SuiteFilter struct {
 	Archived graphql.Omittable[*bool] `json:"archived,omitempty"`
 }
 
+// What becomes of syncConnection.
+type SyncConnectionPayload struct {
+	// The connection.
+	Link *RepoLink `json:"link"`
+	// The attempt for the head of the branch.
+	Attempt *PublishAttempt `json:"attempt"`
+	// When the version was published; null when there is none.
+	PublishedAt *time.Time `json:"publishedAt,omitempty"`
+}
+
 // What a device has of an entry.
 type SyncInput struct {
 	// The entry's id; one that the caller does not see is left out of the answer.
@@ -433,6 +565,18 @@ type SyncInput struct {
 type SyncInstallationsPayload struct {
 	// What to do about each entry, in the order asked for.
 	Entries []*SyncEntry `json:"entries"`
+}
+
+// What becomes of syncSource.
+type SyncSourcePayload struct {
+	// The source.
+	Source TypedSource `json:"source"`
+	// Its snapshot with the content of the repository.
+	Snapshot *Snapshot `json:"snapshot"`
+	// What is wrong with it.
+	Validation *ValidationReport `json:"validation"`
+	// True where the content is what the source had already, and so made no snapshot; null otherwise.
+	Unchanged *bool `json:"unchanged,omitempty"`
 }
 
 // What becomes of testAlert.
@@ -477,6 +621,26 @@ type UpdateAPIKeyPayload struct {
 	APIKey *APIKey `json:"apiKey"`
 }
 
+// A change of a connection: what is omitted stays as it is.
+type UpdateConnectionInput struct {
+	// Whether commit statuses and check-runs are posted.
+	WriteBackEnabled graphql.Omittable[*bool] `json:"writeBackEnabled,omitempty"`
+	// The branch whose pushes publish prereleases.
+	DefaultBranch graphql.Omittable[*string] `json:"defaultBranch,omitempty"`
+	// The folder of the skill in the repository.
+	SkillPath graphql.Omittable[*string] `json:"skillPath,omitempty"`
+	// Whether tags publish releases.
+	AutoPublish graphql.Omittable[*bool] `json:"autoPublish,omitempty"`
+	// Which tags publish releases.
+	TagPattern graphql.Omittable[*string] `json:"tagPattern,omitempty"`
+}
+
+// What becomes of updateConnection.
+type UpdateConnectionPayload struct {
+	// The connection as it is now.
+	Link *RepoLink `json:"link"`
+}
+
 // A change of an entry: what is omitted stays as it is.
 type UpdateEntryInput struct {
 	// What it is for, up to 4,000 characters.
@@ -491,6 +655,20 @@ type UpdateEntryInput struct {
 type UpdateEntryPayload struct {
 	// The entry as it is now.
 	Entry *RegistryEntry `json:"entry"`
+}
+
+// A change of a cloud source: what is omitted stays as it is.
+type UpdateSourceInput struct {
+	// A label for people, 1 to 200 characters.
+	Label graphql.Omittable[*string] `json:"label,omitempty"`
+	// The skill of the organization that it is about.
+	SkillID graphql.Omittable[*ids.ID] `json:"skillId,omitempty"`
+}
+
+// What becomes of updateSource.
+type UpdateSourcePayload struct {
+	// The source as it is now.
+	Source TypedSource `json:"source"`
 }
 
 // A change of an eval suite: what is omitted stays as it is.
@@ -515,4 +693,47 @@ type UpdateSuiteInput struct {
 type UpdateSuitePayload struct {
 	// The suite as it is now.
 	Suite *EvalSuite `json:"suite"`
+}
+
+// A folder to be uploaded, as one archive or as files: 50 MiB as it is sent, 200 MiB unpacked, 10,000 files. Paths are relative, without `..`, and no two
+// differ by case alone. One folder around everything is taken off; `__MACOSX/` and `.DS_Store` are left out.
+type UploadSourceInput struct {
+	// A label for the new source, 1 to 200 characters; not needed with `sourceId`, whose label stays.
+	Label graphql.Omittable[*string] `json:"label,omitempty"`
+	// A skill of the organization that the source is about.
+	SkillID graphql.Omittable[*ids.ID] `json:"skillId,omitempty"`
+	// The upload source that gets a new snapshot; when omitted, a new source is made.
+	SourceID graphql.Omittable[*ids.ID] `json:"sourceId,omitempty"`
+	// A zip archive.
+	File graphql.Omittable[*graphql.Upload] `json:"file,omitempty"`
+	// Files, in place of an archive.
+	Files graphql.Omittable[[]*SourceFileInput] `json:"files,omitempty"`
+}
+
+// What becomes of uploadSource.
+type UploadSourcePayload struct {
+	// The source.
+	Source TypedSource `json:"source"`
+	// Its snapshot with the content that was sent.
+	Snapshot *Snapshot `json:"snapshot"`
+	// What is wrong with it.
+	Validation *ValidationReport `json:"validation"`
+	// Whether a snapshot was made.
+	IsNew bool `json:"isNew"`
+	// True where the content is what the source had already, and so made no snapshot; null otherwise.
+	Unchanged *bool `json:"unchanged,omitempty"`
+}
+
+// One thing that is wrong with a snapshot.
+type ValidationIssue struct {
+	// How bad it is.
+	Level IssueLevel `json:"level"`
+	// What it is, in a word for programs: `name_missing`.
+	Code string `json:"code"`
+	// What it is, in words for people.
+	Message string `json:"message"`
+	// The file it is in; null when it is about the whole folder.
+	Path *string `json:"path,omitempty"`
+	// The line in the file, from 1; null when it is about all of it.
+	Line *int `json:"line,omitempty"`
 }

@@ -51,6 +51,7 @@ type RegistryVersion struct {
 	Source        VersionSource `bun:"source"`
 	SourceRef     *string       `bun:"source_ref"`
 	SourceRepo    *string       `bun:"source_repo"`
+	SourceCommit  *string       `bun:"source_commit"`
 	Baseline      *float64      `bun:"baseline"`
 	RolledBack    bool          `bun:"rolled_back"`
 	RevokedAt     *time.Time    `bun:"revoked_at"`
@@ -125,6 +126,7 @@ type NewVersion struct {
 	Source        VersionSource
 	SourceRef     *string
 	SourceRepo    *string
+	SourceCommit  *string
 }
 
 // Published is what became of a push, a rollback or a revocation.
@@ -225,7 +227,6 @@ const (
 var (
 	entryName   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 	versionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+_-]{0,127}$`)
-	repoName    = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}/[A-Za-z0-9._-]{1,100}$`)
 	sha256Hex   = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
 )
 
@@ -312,7 +313,7 @@ func (v NewVersion) FitsEntry(e *RegistryEntry) error {
 func (v NewVersion) Of(a Archive) (*RegistryVersion, error) {
 	out := &RegistryVersion{
 		Version: v.Version, Precedence: precedence(v.Version), Prerelease: isPrerelease(v.Version), ContentHash: a.Hash, SkillHash: a.SkillHash,
-		Size: a.Size, FileCount: len(a.Files), ChangeSummary: v.ChangeSummary, Source: v.Source, SourceRef: v.SourceRef, SourceRepo: v.SourceRepo,
+		Size: a.Size, FileCount: len(a.Files), ChangeSummary: v.ChangeSummary, Source: v.Source, SourceRef: v.SourceRef, SourceRepo: v.SourceRepo, SourceCommit: v.SourceCommit,
 	}
 	if v.ContentHash != nil {
 		switch said := strings.TrimPrefix(*v.ContentHash, hashPrefix); {

@@ -9,10 +9,25 @@ import (
 var semantic = regexp.MustCompile(`^v?(0|[1-9][0-9]{0,19})\.(0|[1-9][0-9]{0,19})\.(0|[1-9][0-9]{0,19})` +
 	`(?:-((?:0|[1-9][0-9]{0,19}|[0-9]*[A-Za-z-][0-9A-Za-z-]*)(?:\.(?:0|[1-9][0-9]{0,19}|[0-9]*[A-Za-z-][0-9A-Za-z-]*))*))?(?:\+[0-9A-Za-z.-]+)?$`)
 
+// branchPrefix begins the versions of pushes to a branch. What follows, the head of a commit id, may be no part of a semantic
+// version: 0123456 is a number with a leading zero.
+const branchPrefix = "0.0.0-repohost."
+
 // isPrerelease reports whether a version is a prerelease; what is no semantic version is none.
 func isPrerelease(version string) bool {
 	m := semantic.FindStringSubmatch(version)
-	return m != nil && m[4] != ""
+	return m != nil && m[4] != "" || strings.HasPrefix(version, branchPrefix)
+}
+
+// BranchVersion is what a commit of a branch is published as.
+func BranchVersion(commit string) string { return branchPrefix + commit[:min(7, len(commit))] }
+
+// TagVersion is what a tag is published as: without the leading v where the rest is a semantic version.
+func TagVersion(tag string) string {
+	if bare, ok := strings.CutPrefix(tag, "v"); ok && semantic.MatchString(bare) && !strings.HasPrefix(bare, "v") {
+		return bare
+	}
+	return tag
 }
 
 // precedence is a text that sorts, byte by byte, as semantic versions do; empty for what is none.

@@ -6,7 +6,6 @@ import (
 	"skillgraph/graph/loader"
 	"skillgraph/internal/errs"
 	"skillgraph/internal/ids"
-	"skillgraph/internal/registry"
 	"skillgraph/models"
 )
 
@@ -28,27 +27,15 @@ func (registryVersion) Files(ctx context.Context, v *models.RegistryVersion) ([]
 }
 
 func (r registryVersion) File(ctx context.Context, v *models.RegistryVersion, path string) (*models.FileContent, error) {
-	tree, err := treeOf(ctx, v)
-	if err != nil {
-		return nil, err
-	}
-	return r.Registry.File(ctx, tree, path)
+	return r.Registry.File(ctx, org(ctx), v, path)
 }
 
-func (r registryVersion) Diff(ctx context.Context, v *models.RegistryVersion, from *ids.ID) (*models.FileChanges, error) {
+func (r registryVersion) Diff(ctx context.Context, v *models.RegistryVersion, from *ids.ID) (*models.SnapshotDiff, error) {
 	before, err := older(ctx, v, from)
 	if err != nil {
 		return nil, err
 	}
-	old, err := treeOf(ctx, before)
-	if err != nil {
-		return nil, err
-	}
-	tree, err := treeOf(ctx, v)
-	if err != nil {
-		return nil, err
-	}
-	return r.Registry.Diff(ctx, old, tree)
+	return r.Registry.Diff(ctx, org(ctx), before, v)
 }
 
 // older is the version to compare with; nil when there is none before the first.
@@ -61,14 +48,6 @@ func older(ctx context.Context, v *models.RegistryVersion, from *ids.ID) (*model
 		err = errs.At("from").Because("must be the id of a version of the same entry")
 	}
 	return found[*from], err
-}
-
-func treeOf(ctx context.Context, v *models.RegistryVersion) (registry.Tree, error) {
-	if v == nil {
-		return registry.Tree{}, nil
-	}
-	files, err := loader.One(ctx, loader.VersionFiles, v)
-	return registry.Tree{Hash: v.ContentHash, Files: files}, err
 }
 
 func (registryVersion) PassRate(ctx context.Context, v *models.RegistryVersion) (*float64, error) {

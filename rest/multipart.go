@@ -65,18 +65,22 @@ func (b binder) formError(err error) error {
 	return errs.At().Because("the form is cut off or broken")
 }
 
+// form is a form that is being read. All of its files lie one after the other in one file on disk: ten thousand parts
+// must not take ten thousand descriptors.
 type form struct {
 	binder
-	vars    map[string]any
-	body    map[string]json.RawMessage
-	spooled []*os.File
+	vars  map[string]any
+	body  map[string]json.RawMessage
+	disk  *os.File // nil until a file comes
+	size  int64    // of what is on disk
+	files int
 }
 
-// done removes the spooled files.
+// done removes what is on disk.
 func (f *form) done() {
-	for _, file := range f.spooled {
-		_ = file.Close()
-		_ = os.Remove(file.Name())
+	if f.disk != nil {
+		_ = f.disk.Close()
+		_ = os.Remove(f.disk.Name())
 	}
 }
 
@@ -94,7 +98,7 @@ func (f *form) take(part *multipart.Part) error {
 		f.vars[name] = up
 		return err
 	case rest != nil:
-		if len(f.spooled) >= maxFileParts {
+		if f.files++; f.files > maxFileParts {
 			return errs.New(errs.TooLarge, "A form may have %d files", maxFileParts)
 		}
 		up, err := f.spool(part)
@@ -141,18 +145,17 @@ func (f *form) text(name string, v *variable, part io.Reader) error {
 }
 
 // spool streams a file part to disk: archives are too large for memory, and readers may want to seek.
-func (f *form) spool(part *multipart.Part) (graphql.Upload, error) {
-	file, err := os.CreateTemp("", "skillgraph-upload-*")
-	if err != nil {
-		return graphql.Upload{}, err
+func (f *form) spool(part *multipart.Part) (_ graphql.Upload, err error) {
+	if f.disk == nil {
+		if f.disk, err = os.CreateTemp("", "skillgraph-upload-*"); err != nil {
+			return graphql.Upload{}, err
+		}
 	}
-	f.spooled = append(f.spooled, file)
-	n, err := io.Copy(file, part)
+	n, err := io.Copy(f.disk, part)
 	if err != nil {
 		return graphql.Upload{}, f.formError(err)
 	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return graphql.Upload{}, err
-	}
-	return graphql.Upload{File: file, Filename: part.FileName(), Size: n, ContentType: part.Header.Get("Content-Type")}, nil
+	content := io.NewSectionReader(f.disk, f.size, n)
+	f.size += n
+	return graphql.Upload{File: content, Filename: part.FileName(), Size: n, ContentType: part.Header.Get("Content-Type")}, nil
 }

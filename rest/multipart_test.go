@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/textproto"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -194,7 +195,7 @@ func TestFormLeavesNothingBehind(t *testing.T) {
 	label, archive := part{name: "label", content: "x"}, part{name: "archive", file: "a", content: "a"}
 	_, done, err := binder{schema: small, route: r}.bind(httptest.NewRecorder(), sent(t, label, archive, part{name: "f", file: "f", content: "f"}))
 	require.NoError(t, err)
-	require.Equal(t, 2, spooled())
+	require.Equal(t, 1, spooled(), "all files of a form are in one")
 	done()
 	require.Zero(t, spooled())
 	for name, parts := range map[string][]part{
@@ -207,4 +208,41 @@ func TestFormLeavesNothingBehind(t *testing.T) {
 		done()
 		require.Zero(t, spooled(), name)
 	}
+}
+
+// Ten thousand files are fine, and take one descriptor; one more is too many.
+func TestFormWithManyFiles(t *testing.T) {
+	t.Parallel()
+	many := make([]part, 0, maxFileParts+2)
+	many = append(many, part{name: "label", content: "x"})
+	for i := range maxFileParts {
+		name := "f/" + strconv.Itoa(i)
+		many = append(many, part{name: name, file: "f", content: name})
+	}
+	before := descriptors(t)
+	vars, done, err := binder{schema: small, route: route(t, uploads)}.bind(httptest.NewRecorder(), sent(t, many...))
+	defer done()
+	require.NoError(t, err)
+	require.Less(t, descriptors(t), before+1000, "others are at work, too")
+	list := vars["files"].([]any)
+	require.Len(t, list, maxFileParts)
+	for _, item := range list { // each has its own place in what they share
+		file := item.(map[string]any)
+		b, err := io.ReadAll(file["content"].(graphql.Upload).File)
+		require.NoError(t, err)
+		require.Equal(t, file["path"], string(b))
+	}
+	_, _, err = received(t, route(t, uploads), sent(t, append(many, part{name: "g", file: "g"})...))
+	require.Equal(t, errs.TooLarge, errs.CodeOf(err))
+	require.EqualError(t, err, "A form may have 10000 files")
+}
+
+// descriptors is how many files the process has open.
+func descriptors(t *testing.T) int {
+	t.Helper()
+	open, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("this system does not tell which files are open")
+	}
+	return len(open)
 }

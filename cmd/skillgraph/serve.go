@@ -12,9 +12,12 @@ import (
 	"strings"
 	"time"
 
-	"skillgraph/internal/blob"
+	"skillgraph/internal/codehost"
+	"skillgraph/internal/hosting"
 	"skillgraph/internal/jobs"
 	"skillgraph/internal/postgres"
+	"skillgraph/internal/registry"
+	"skillgraph/internal/repohost"
 	"skillgraph/internal/server"
 	"skillgraph/internal/store"
 )
@@ -24,6 +27,7 @@ const drainTime = 20 * time.Second
 type serveConfig struct {
 	*flags
 	addr, baseURL, metricsAddr, logFormat, logLevel string
+	webhookSecret                                   string
 	migrate                                         bool
 	corsOrigins                                     list
 	telemetry                                       telemetryFlags
@@ -40,6 +44,8 @@ func serve(ctx context.Context, e env, args []string) error {
 	cfg.Var(&cfg.corsOrigins, "cors-origins", "origins whose pages may use the API, with commas between them; * is all (default: none)")
 	cfg.telemetry.register(cfg.flags)
 	cfg.registerBlobs()
+	cfg.registerRepos()
+	cfg.StringVar(&cfg.webhookSecret, "repohost-webhook-secret", "", "secret that signs what the code host tells; without one its webhook answers 503")
 	if _, err := cfg.read(args); err != nil {
 		return err
 	}
@@ -80,11 +86,20 @@ func serve(ctx context.Context, e env, args []string) error {
 		return err
 	}
 	defer blobs.Close()
-	srv, err := server.New(server.Config{Store: db.Store, Alerts: alerts, Blobs: blobs, BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), CORSOrigins: cfg.corsOrigins, MetricsElsewhere: cfg.metricsAddr != ""})
+	driver := repohost.NewLocal(cfg.reposRoot())
+	sources := hosting.New(blobs, driver)
+	published := &registry.Registry{Blobs: blobs, Links: registry.Links{Store: db.Store, Clock: time.Now}}
+	host := &codehost.Host{Driver: driver, Registry: published, BaseURL: cfg.base(listener.Addr()), Grants: true}
+	srv, err := server.New(server.Config{
+		Store: db.Store, Alerts: alerts, Registry: published, Sources: sources, Host: host, WebhookSecret: cfg.webhookSecret,
+		BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), CORSOrigins: cfg.corsOrigins, MetricsElsewhere: cfg.metricsAddr != "",
+	})
 	if err != nil {
 		return err
 	}
-	stopJobs, err := cfg.startJobs(ctx, db, alerts, blobs)
+	stopJobs, err := cfg.startJobs(ctx, jobs.Config{
+		Store: db.Store, Alerts: alerts, AlertInterval: cfg.telemetry.alertInterval, Blobs: blobs, Hosting: sources, Host: host,
+	})
 	if err != nil {
 		return err
 	}
@@ -93,12 +108,12 @@ func serve(ctx context.Context, e env, args []string) error {
 }
 
 // startJobs works on the queue, unless the database may not be up to date.
-func (cfg serveConfig) startJobs(ctx context.Context, db *database, alerts *jobs.Alerts, blobs *blob.Store) (stop func(), err error) {
-	if err := db.Ready(ctx); err != nil {
+func (cfg serveConfig) startJobs(ctx context.Context, work jobs.Config) (stop func(), err error) {
+	if err := work.Store.Ready(ctx); err != nil {
 		slog.WarnContext(ctx, "no jobs are worked on", "error", err)
 		return func() {}, nil
 	}
-	running, err := jobs.Start(context.WithoutCancel(ctx), jobs.Config{Store: db.Store, Alerts: alerts, AlertInterval: cfg.telemetry.alertInterval, Blobs: blobs})
+	running, err := jobs.Start(context.WithoutCancel(ctx), work)
 	if err != nil {
 		return nil, err
 	}

@@ -40,14 +40,21 @@ type ResolverRoot interface {
 	Mutation() MutationResolver
 	Notification() NotificationResolver
 	Organization() OrganizationResolver
+	PublishAttempt() PublishAttemptResolver
 	Query() QueryResolver
 	RegistryEntry() RegistryEntryResolver
 	RegistryVersion() RegistryVersionResolver
 	Release() ReleaseResolver
+	RepoLink() RepoLinkResolver
+	RepohostSource() RepohostSourceResolver
 	Skill() SkillResolver
 	SkillConfusion() SkillConfusionResolver
+	Snapshot() SnapshotResolver
+	SnapshotFile() SnapshotFileResolver
 	SuiteRevision() SuiteRevisionResolver
 	SyncEntry() SyncEntryResolver
+	UploadSource() UploadSourceResolver
+	ValidationReport() ValidationReportResolver
 	Viewer() ViewerResolver
 }
 
@@ -119,6 +126,11 @@ type ComplexityRoot struct {
 		Suite func(childComplexity int) int
 	}
 
+	BindInstallationPayload struct {
+		Installation func(childComplexity int) int
+		IsNew        func(childComplexity int) int
+	}
+
 	BooleanAssertionCase struct {
 		Assertion  func(childComplexity int) int
 		CaseKind   func(childComplexity int) int
@@ -137,6 +149,26 @@ type ComplexityRoot struct {
 		User func(childComplexity int) int
 	}
 
+	ChangeRepohostSettingsPayload struct {
+		Settings func(childComplexity int) int
+	}
+
+	CloudSourceConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	CloudSourceEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	ConnectRepositoryPayload struct {
+		Link func(childComplexity int) int
+	}
+
 	CreateAlertPayload struct {
 		Alert func(childComplexity int) int
 	}
@@ -150,6 +182,10 @@ type ComplexityRoot struct {
 		Created func(childComplexity int) int
 		Entry   func(childComplexity int) int
 		Version func(childComplexity int) int
+	}
+
+	CreateSourcePayload struct {
+		Source func(childComplexity int) int
 	}
 
 	CreateSuitePayload struct {
@@ -171,7 +207,15 @@ type ComplexityRoot struct {
 		DeletedID func(childComplexity int) int
 	}
 
+	DeleteConnectionPayload struct {
+		DeletedID func(childComplexity int) int
+	}
+
 	DeleteEntryPayload struct {
+		DeletedID func(childComplexity int) int
+	}
+
+	DeleteSourcePayload struct {
 		DeletedID func(childComplexity int) int
 	}
 
@@ -213,6 +257,7 @@ type ComplexityRoot struct {
 		Revision           func(childComplexity int) int
 		Revisions          func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		Runnable           func(childComplexity int) int
+		Source             func(childComplexity int) int
 		SourceID           func(childComplexity int) int
 		SourceKind         func(childComplexity int) int
 		SuiteKind          func(childComplexity int) int
@@ -266,18 +311,13 @@ type ComplexityRoot struct {
 	}
 
 	FileChange struct {
-		Kind    func(childComplexity int) int
-		NewSize func(childComplexity int) int
-		OldSize func(childComplexity int) int
-		Path    func(childComplexity int) int
-		Unified func(childComplexity int) int
-	}
-
-	FileChanges struct {
-		Added   func(childComplexity int) int
-		Changed func(childComplexity int) int
-		Files   func(childComplexity int) int
-		Removed func(childComplexity int) int
+		NewSHA256   func(childComplexity int) int
+		NewSize     func(childComplexity int) int
+		OldSHA256   func(childComplexity int) int
+		OldSize     func(childComplexity int) int
+		Path        func(childComplexity int) int
+		Status      func(childComplexity int) int
+		UnifiedDiff func(childComplexity int) int
 	}
 
 	FileContent struct {
@@ -291,6 +331,18 @@ type ComplexityRoot struct {
 		Path   func(childComplexity int) int
 		SHA256 func(childComplexity int) int
 		Size   func(childComplexity int) int
+	}
+
+	ImportSuitePayload struct {
+		Files func(childComplexity int) int
+		Suite func(childComplexity int) int
+	}
+
+	ImportedFile struct {
+		Cases   func(childComplexity int) int
+		LeftOut func(childComplexity int) int
+		Path    func(childComplexity int) int
+		Reason  func(childComplexity int) int
 	}
 
 	Incident struct {
@@ -362,32 +414,44 @@ type ComplexityRoot struct {
 	}
 
 	Mutation struct {
-		AddMember         func(childComplexity int, input models.AddMemberInput) int
-		ArchiveSuite      func(childComplexity int, id ids.ID) int
-		ChangeMemberRole  func(childComplexity int, userID ids.ID, role models.Role) int
-		CreateAPIKey      func(childComplexity int, input models.CreateAPIKeyInput) int
-		CreateAlert       func(childComplexity int, input models.CreateAlertInput) int
-		CreateEntry       func(childComplexity int, metadata models.CreateEntryMetadata, visibility *models.Visibility, sourceRepo *string, archive graphql.Upload) int
-		CreateSuite       func(childComplexity int, input models.CreateSuiteInput) int
-		DeleteAlert       func(childComplexity int, id ids.ID) int
-		DeleteEntry       func(childComplexity int, id ids.ID) int
-		DeleteSuite       func(childComplexity int, id ids.ID) int
-		EraseSession      func(childComplexity int, sessionKey string) int
-		EraseUser         func(childComplexity int, userID ids.ID) int
-		InstallEntry      func(childComplexity int, id ids.ID, input models.InstallEntryInput) int
-		PushTelemetry     func(childComplexity int, input models.PushTelemetryInput) int
-		PushVersion       func(childComplexity int, id ids.ID, metadata models.PushVersionMetadata, archive graphql.Upload) int
-		RemoveMember      func(childComplexity int, userID ids.ID) int
-		RestoreSuite      func(childComplexity int, id ids.ID) int
-		RevokeAPIKey      func(childComplexity int, id ids.ID) int
-		RevokeVersion     func(childComplexity int, id ids.ID, reason *string) int
-		RollbackEntry     func(childComplexity int, id ids.ID, input models.RollbackEntryInput) int
-		SyncInstallations func(childComplexity int, installations []*models.SyncInput, deviceID *string) int
-		TestAlert         func(childComplexity int, id ids.ID) int
-		UpdateAPIKey      func(childComplexity int, id ids.ID, input models.UpdateAPIKeyInput) int
-		UpdateAlert       func(childComplexity int, id ids.ID, input models.UpdateAlertInput) int
-		UpdateEntry       func(childComplexity int, id ids.ID, input models.UpdateEntryInput) int
-		UpdateSuite       func(childComplexity int, id ids.ID, input models.UpdateSuiteInput, ifRevision []int) int
+		AddMember              func(childComplexity int, input models.AddMemberInput) int
+		ArchiveSuite           func(childComplexity int, id ids.ID) int
+		BindInstallation       func(childComplexity int, input models.BindInstallationInput) int
+		ChangeMemberRole       func(childComplexity int, userID ids.ID, role models.Role) int
+		ChangeRepohostSettings func(childComplexity int, writeBackMode models.WriteBackMode) int
+		ConnectRepository      func(childComplexity int, input models.ConnectRepositoryInput) int
+		CreateAPIKey           func(childComplexity int, input models.CreateAPIKeyInput) int
+		CreateAlert            func(childComplexity int, input models.CreateAlertInput) int
+		CreateEntry            func(childComplexity int, metadata models.CreateEntryMetadata, visibility *models.Visibility, sourceRepo *string, archive graphql.Upload) int
+		CreateSource           func(childComplexity int, input models.CreateSourceInput) int
+		CreateSuite            func(childComplexity int, input models.CreateSuiteInput) int
+		DeleteAlert            func(childComplexity int, id ids.ID) int
+		DeleteConnection       func(childComplexity int, id ids.ID) int
+		DeleteEntry            func(childComplexity int, id ids.ID) int
+		DeleteSource           func(childComplexity int, id ids.ID) int
+		DeleteSuite            func(childComplexity int, id ids.ID) int
+		EraseSession           func(childComplexity int, sessionKey string) int
+		EraseUser              func(childComplexity int, userID ids.ID) int
+		ImportSuite            func(childComplexity int, sourceID ids.ID, name *string) int
+		InstallEntry           func(childComplexity int, id ids.ID, input models.InstallEntryInput) int
+		PushTelemetry          func(childComplexity int, input models.PushTelemetryInput) int
+		PushVersion            func(childComplexity int, id ids.ID, metadata models.PushVersionMetadata, archive graphql.Upload) int
+		RemoveMember           func(childComplexity int, userID ids.ID) int
+		RestoreSuite           func(childComplexity int, id ids.ID) int
+		RevokeAPIKey           func(childComplexity int, id ids.ID) int
+		RevokeVersion          func(childComplexity int, id ids.ID, reason *string) int
+		RollbackEntry          func(childComplexity int, id ids.ID, input models.RollbackEntryInput) int
+		SyncConnection         func(childComplexity int, id ids.ID) int
+		SyncInstallations      func(childComplexity int, installations []*models.SyncInput, deviceID *string) int
+		SyncSource             func(childComplexity int, id ids.ID) int
+		TestAlert              func(childComplexity int, id ids.ID) int
+		UpdateAPIKey           func(childComplexity int, id ids.ID, input models.UpdateAPIKeyInput) int
+		UpdateAlert            func(childComplexity int, id ids.ID, input models.UpdateAlertInput) int
+		UpdateConnection       func(childComplexity int, id ids.ID, input models.UpdateConnectionInput) int
+		UpdateEntry            func(childComplexity int, id ids.ID, input models.UpdateEntryInput) int
+		UpdateSource           func(childComplexity int, id ids.ID, input models.UpdateSourceInput) int
+		UpdateSuite            func(childComplexity int, id ids.ID, input models.UpdateSuiteInput, ifRevision []int) int
+		UploadSource           func(childComplexity int, input models.UploadSourceInput) int
 	}
 
 	Notification struct {
@@ -438,6 +502,34 @@ type ComplexityRoot struct {
 		Total           func(childComplexity int) int
 	}
 
+	PublishAttempt struct {
+		CheckRunID       func(childComplexity int) int
+		Commit           func(childComplexity int) int
+		CreatedAt        func(childComplexity int) int
+		ID               func(childComplexity int) int
+		Link             func(childComplexity int) int
+		Message          func(childComplexity int) int
+		SourceRef        func(childComplexity int) int
+		Status           func(childComplexity int) int
+		Trigger          func(childComplexity int) int
+		Version          func(childComplexity int) int
+		VersionName      func(childComplexity int) int
+		WriteBackMessage func(childComplexity int) int
+		WriteBackStatus  func(childComplexity int) int
+	}
+
+	PublishAttemptConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	PublishAttemptEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	PushCounts struct {
 		ExecutionFacts     func(childComplexity int) int
 		GradingResults     func(childComplexity int) int
@@ -464,24 +556,33 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
-		Alert         func(childComplexity int, id ids.ID) int
-		AlertDryRun   func(childComplexity int, input models.DryRunInput) int
-		Alerts        func(childComplexity int, first *int, after *string, page *int, perPage *int) int
-		DownloadURL   func(childComplexity int, id ids.ID, version string) int
-		Entries       func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.EntryFilter, orderBy *models.EntryOrder) int
-		Entry         func(childComplexity int, id ids.ID) int
-		Events        func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.EventFilter) int
-		Installed     func(childComplexity int, first *int, after *string, page *int, perPage *int) int
-		Node          func(childComplexity int, id ids.ID) int
-		Nodes         func(childComplexity int, ids []ids.ID) int
-		Organization  func(childComplexity int) int
-		PublicEntries func(childComplexity int, first *int, after *string, page *int, perPage *int, query *string) int
-		Skill         func(childComplexity int, id *ids.ID, name *string, idOrName *string) int
-		Skills        func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SkillFilter, orderBy *models.SkillOrder) int
-		Suite         func(childComplexity int, id ids.ID) int
-		Suites        func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SuiteFilter, orderBy *models.SuiteOrder) int
-		SyncCheck     func(childComplexity int, deviceID *string) int
-		Viewer        func(childComplexity int) int
+		Alert             func(childComplexity int, id ids.ID) int
+		AlertDryRun       func(childComplexity int, input models.DryRunInput) int
+		Alerts            func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		DownloadURL       func(childComplexity int, id ids.ID, version string) int
+		Entries           func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.EntryFilter, orderBy *models.EntryOrder) int
+		Entry             func(childComplexity int, id ids.ID) int
+		Events            func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.EventFilter) int
+		Installed         func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		Node              func(childComplexity int, id ids.ID) int
+		Nodes             func(childComplexity int, ids []ids.ID) int
+		Organization      func(childComplexity int) int
+		PublicEntries     func(childComplexity int, first *int, after *string, page *int, perPage *int, query *string) int
+		RepoDeliveries    func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		RepoInstallations func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		RepoLink          func(childComplexity int, id ids.ID) int
+		RepoLinks         func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		RepohostSettings  func(childComplexity int) int
+		Repositories      func(childComplexity int, installationID int64) int
+		Skill             func(childComplexity int, id *ids.ID, name *string, idOrName *string) int
+		Skills            func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SkillFilter, orderBy *models.SkillOrder) int
+		SnapshotDiff      func(childComplexity int, from ids.ID, to ids.ID) int
+		Source            func(childComplexity int, id ids.ID) int
+		Sources           func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SourceFilter) int
+		Suite             func(childComplexity int, id ids.ID) int
+		Suites            func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SuiteFilter, orderBy *models.SuiteOrder) int
+		SyncCheck         func(childComplexity int, deviceID *string) int
+		Viewer            func(childComplexity int) int
 	}
 
 	Rate struct {
@@ -508,6 +609,7 @@ type ComplexityRoot struct {
 		OrganizationName  func(childComplexity int) int
 		PassRate          func(childComplexity int) int
 		Releases          func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		RepoLink          func(childComplexity int) int
 		Skill             func(childComplexity int) int
 		SourceRepo        func(childComplexity int) int
 		UpdatedAt         func(childComplexity int) int
@@ -554,6 +656,7 @@ type ComplexityRoot struct {
 		Sessions          func(childComplexity int) int
 		Size              func(childComplexity int) int
 		Source            func(childComplexity int) int
+		SourceCommit      func(childComplexity int) int
 		SourceRef         func(childComplexity int) int
 		SourceRepo        func(childComplexity int) int
 		Version           func(childComplexity int) int
@@ -598,6 +701,119 @@ type ComplexityRoot struct {
 		User func(childComplexity int) int
 	}
 
+	RepoDelivery struct {
+		Action       func(childComplexity int) int
+		DeliveryKey  func(childComplexity int) int
+		Event        func(childComplexity int) int
+		ID           func(childComplexity int) int
+		Outcome      func(childComplexity int) int
+		ReceivedAt   func(childComplexity int) int
+		Ref          func(childComplexity int) int
+		RepoFullName func(childComplexity int) int
+		State        func(childComplexity int) int
+	}
+
+	RepoDeliveryConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	RepoDeliveryEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	RepoInstallation struct {
+		AccountLogin   func(childComplexity int) int
+		AccountType    func(childComplexity int) int
+		CreatedAt      func(childComplexity int) int
+		ID             func(childComplexity int) int
+		InstallationID func(childComplexity int) int
+		Suspended      func(childComplexity int) int
+		UpdatedAt      func(childComplexity int) int
+	}
+
+	RepoInstallationConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	RepoInstallationEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	RepoLink struct {
+		Attempts         func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		AutoPublish      func(childComplexity int) int
+		CreatedAt        func(childComplexity int) int
+		CreatedBy        func(childComplexity int) int
+		DefaultBranch    func(childComplexity int) int
+		Entry            func(childComplexity int) int
+		ID               func(childComplexity int) int
+		Installation     func(childComplexity int) int
+		LastAttempt      func(childComplexity int) int
+		OrganizationID   func(childComplexity int) int
+		RepoFullName     func(childComplexity int) int
+		RepoName         func(childComplexity int) int
+		RepoOwner        func(childComplexity int) int
+		SkillPath        func(childComplexity int) int
+		StatusContext    func(childComplexity int) int
+		TagPattern       func(childComplexity int) int
+		UpdatedAt        func(childComplexity int) int
+		WriteBackEnabled func(childComplexity int) int
+	}
+
+	RepoLinkConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	RepoLinkEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	RepohostSettings struct {
+		WriteBackMode func(childComplexity int) int
+	}
+
+	RepohostSource struct {
+		CreatedAt         func(childComplexity int) int
+		CreatedBy         func(childComplexity int) int
+		CurrentSnapshot   func(childComplexity int) int
+		DefaultBranch     func(childComplexity int) int
+		Installation      func(childComplexity int) int
+		Label             func(childComplexity int) int
+		RepoFullName      func(childComplexity int) int
+		ShownID           func(childComplexity int) int
+		Skill             func(childComplexity int) int
+		SkillID           func(childComplexity int) int
+		SkillPath         func(childComplexity int) int
+		Snapshots         func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		SourceType        func(childComplexity int) int
+		Suites            func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		ValidationReports func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+	}
+
+	Repository struct {
+		ConnectedElsewhere func(childComplexity int) int
+		DefaultBranch      func(childComplexity int) int
+		FullName           func(childComplexity int) int
+		HTMLURL            func(childComplexity int) int
+		ID                 func(childComplexity int) int
+		Name               func(childComplexity int) int
+		Owner              func(childComplexity int) int
+		PushedAt           func(childComplexity int) int
+		Visibility         func(childComplexity int) int
+	}
+
 	RevokeApiKeyPayload struct {
 		APIKey func(childComplexity int) int
 	}
@@ -631,6 +847,7 @@ type ComplexityRoot struct {
 		PassRate           func(childComplexity int) int
 		Rates              func(childComplexity int) int
 		RegistryEntry      func(childComplexity int) int
+		Sources            func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		Status             func(childComplexity int) int
 		TriggerRate        func(childComplexity int) int
 		UniqueSessions     func(childComplexity int) int
@@ -668,6 +885,59 @@ type ComplexityRoot struct {
 		TriggerRate        func(childComplexity int) int
 	}
 
+	Snapshot struct {
+		ContentHash func(childComplexity int) int
+		CreatedAt   func(childComplexity int) int
+		CreatedBy   func(childComplexity int) int
+		File        func(childComplexity int, path string) int
+		FileCount   func(childComplexity int) int
+		Files       func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		ID          func(childComplexity int) int
+		Number      func(childComplexity int) int
+		Report      func(childComplexity int) int
+		Source      func(childComplexity int) int
+		SourceRef   func(childComplexity int) int
+		TotalBytes  func(childComplexity int) int
+	}
+
+	SnapshotConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	SnapshotDiff struct {
+		Added   func(childComplexity int) int
+		Changed func(childComplexity int) int
+		Files   func(childComplexity int) int
+		Removed func(childComplexity int) int
+	}
+
+	SnapshotEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	SnapshotFile struct {
+		Path   func(childComplexity int) int
+		SHA256 func(childComplexity int) int
+		Size   func(childComplexity int) int
+		Text   func(childComplexity int) int
+	}
+
+	SnapshotFileConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	SnapshotFileEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	SuiteRevision struct {
 		CaseCount          func(childComplexity int) int
 		Cases              func(childComplexity int) int
@@ -696,6 +966,12 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	SyncConnectionPayload struct {
+		Attempt     func(childComplexity int) int
+		Link        func(childComplexity int) int
+		PublishedAt func(childComplexity int) int
+	}
+
 	SyncEntry struct {
 		CurrentVersion    func(childComplexity int) int
 		DownloadURL       func(childComplexity int) int
@@ -710,6 +986,13 @@ type ComplexityRoot struct {
 
 	SyncInstallationsPayload struct {
 		Entries func(childComplexity int) int
+	}
+
+	SyncSourcePayload struct {
+		Snapshot   func(childComplexity int) int
+		Source     func(childComplexity int) int
+		Unchanged  func(childComplexity int) int
+		Validation func(childComplexity int) int
 	}
 
 	TaskPackageCase struct {
@@ -747,12 +1030,42 @@ type ComplexityRoot struct {
 		APIKey func(childComplexity int) int
 	}
 
+	UpdateConnectionPayload struct {
+		Link func(childComplexity int) int
+	}
+
 	UpdateEntryPayload struct {
 		Entry func(childComplexity int) int
 	}
 
+	UpdateSourcePayload struct {
+		Source func(childComplexity int) int
+	}
+
 	UpdateSuitePayload struct {
 		Suite func(childComplexity int) int
+	}
+
+	UploadSource struct {
+		CreatedAt         func(childComplexity int) int
+		CreatedBy         func(childComplexity int) int
+		CurrentSnapshot   func(childComplexity int) int
+		Label             func(childComplexity int) int
+		ShownID           func(childComplexity int) int
+		Skill             func(childComplexity int) int
+		SkillID           func(childComplexity int) int
+		Snapshots         func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		SourceType        func(childComplexity int) int
+		Suites            func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		ValidationReports func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+	}
+
+	UploadSourcePayload struct {
+		IsNew      func(childComplexity int) int
+		Snapshot   func(childComplexity int) int
+		Source     func(childComplexity int) int
+		Unchanged  func(childComplexity int) int
+		Validation func(childComplexity int) int
 	}
 
 	User struct {
@@ -770,6 +1083,36 @@ type ComplexityRoot struct {
 	}
 
 	UserEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	ValidationIssue struct {
+		Code    func(childComplexity int) int
+		Level   func(childComplexity int) int
+		Line    func(childComplexity int) int
+		Message func(childComplexity int) int
+		Path    func(childComplexity int) int
+	}
+
+	ValidationReport struct {
+		CreatedAt    func(childComplexity int) int
+		ID           func(childComplexity int) int
+		Issues       func(childComplexity int) int
+		RulesVersion func(childComplexity int) int
+		Snapshot     func(childComplexity int) int
+		SnapshotID   func(childComplexity int) int
+		Status       func(childComplexity int) int
+	}
+
+	ValidationReportConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	ValidationReportEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
 	}
@@ -810,6 +1153,8 @@ type DryRunDayResolver interface {
 	Skill(ctx context.Context, obj *models.DryRunDay) (*models.Skill, error)
 }
 type EvalSuiteResolver interface {
+	Source(ctx context.Context, obj *models.EvalSuite) (models.TypedSource, error)
+
 	CasesJSON(ctx context.Context, obj *models.EvalSuite) (models.JSON, error)
 	Cases(ctx context.Context, obj *models.EvalSuite) ([]models.EvalCase, error)
 
@@ -849,6 +1194,13 @@ type MutationResolver interface {
 	AddMember(ctx context.Context, input models.AddMemberInput) (*models.AddMemberPayload, error)
 	ChangeMemberRole(ctx context.Context, userID ids.ID, role models.Role) (*models.ChangeMemberRolePayload, error)
 	RemoveMember(ctx context.Context, userID ids.ID) (*models.RemoveMemberPayload, error)
+	CreateSource(ctx context.Context, input models.CreateSourceInput) (*models.CreateSourcePayload, error)
+	UpdateSource(ctx context.Context, id ids.ID, input models.UpdateSourceInput) (*models.UpdateSourcePayload, error)
+	DeleteSource(ctx context.Context, id ids.ID) (*models.DeleteSourcePayload, error)
+	UploadSource(ctx context.Context, input models.UploadSourceInput) (*models.UploadSourcePayload, error)
+	SyncSource(ctx context.Context, id ids.ID) (*models.SyncSourcePayload, error)
+	ImportSuite(ctx context.Context, sourceID ids.ID, name *string) (*models.ImportSuitePayload, error)
+	BindInstallation(ctx context.Context, input models.BindInstallationInput) (*models.BindInstallationPayload, error)
 	CreateEntry(ctx context.Context, metadata models.CreateEntryMetadata, visibility *models.Visibility, sourceRepo *string, archive graphql.Upload) (*models.CreateEntryPayload, error)
 	PushVersion(ctx context.Context, id ids.ID, metadata models.PushVersionMetadata, archive graphql.Upload) (*models.PushVersionPayload, error)
 	UpdateEntry(ctx context.Context, id ids.ID, input models.UpdateEntryInput) (*models.UpdateEntryPayload, error)
@@ -857,6 +1209,11 @@ type MutationResolver interface {
 	InstallEntry(ctx context.Context, id ids.ID, input models.InstallEntryInput) (*models.InstallEntryPayload, error)
 	SyncInstallations(ctx context.Context, installations []*models.SyncInput, deviceID *string) (*models.SyncInstallationsPayload, error)
 	DeleteEntry(ctx context.Context, id ids.ID) (*models.DeleteEntryPayload, error)
+	ChangeRepohostSettings(ctx context.Context, writeBackMode models.WriteBackMode) (*models.ChangeRepohostSettingsPayload, error)
+	ConnectRepository(ctx context.Context, input models.ConnectRepositoryInput) (*models.ConnectRepositoryPayload, error)
+	UpdateConnection(ctx context.Context, id ids.ID, input models.UpdateConnectionInput) (*models.UpdateConnectionPayload, error)
+	DeleteConnection(ctx context.Context, id ids.ID) (*models.DeleteConnectionPayload, error)
+	SyncConnection(ctx context.Context, id ids.ID) (*models.SyncConnectionPayload, error)
 }
 type NotificationResolver interface {
 	Incident(ctx context.Context, obj *models.Notification) (*models.Incident, error)
@@ -866,6 +1223,11 @@ type NotificationResolver interface {
 type OrganizationResolver interface {
 	Members(ctx context.Context, obj *models.Organization, first *int, after *string, page *int, perPage *int) (*models.Connection[models.User], error)
 	APIKeys(ctx context.Context, obj *models.Organization, first *int, after *string, page *int, perPage *int) (*models.Connection[models.APIKey], error)
+}
+type PublishAttemptResolver interface {
+	Link(ctx context.Context, obj *models.PublishAttempt) (*models.RepoLink, error)
+
+	Version(ctx context.Context, obj *models.PublishAttempt) (*models.RegistryVersion, error)
 }
 type QueryResolver interface {
 	Viewer(ctx context.Context) (*models.Viewer, error)
@@ -880,12 +1242,21 @@ type QueryResolver interface {
 	AlertDryRun(ctx context.Context, input models.DryRunInput) ([]*models.DryRunDay, error)
 	Suite(ctx context.Context, id ids.ID) (*models.EvalSuite, error)
 	Suites(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.SuiteFilter, orderBy *models.SuiteOrder) (*models.Connection[models.EvalSuite], error)
+	Source(ctx context.Context, id ids.ID) (models.TypedSource, error)
+	Sources(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.SourceFilter) (*models.CloudSourceConnection, error)
+	SnapshotDiff(ctx context.Context, from ids.ID, to ids.ID) (*models.SnapshotDiff, error)
+	RepoInstallations(ctx context.Context, first *int, after *string, page *int, perPage *int) (*models.Connection[models.RepoInstallation], error)
 	Entry(ctx context.Context, id ids.ID) (*models.RegistryEntry, error)
 	Entries(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.EntryFilter, orderBy *models.EntryOrder) (*models.Connection[models.RegistryEntry], error)
 	PublicEntries(ctx context.Context, first *int, after *string, page *int, perPage *int, query *string) (*models.Connection[models.RegistryEntry], error)
 	DownloadURL(ctx context.Context, id ids.ID, version string) (*string, error)
 	Installed(ctx context.Context, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Installation], error)
 	SyncCheck(ctx context.Context, deviceID *string) ([]*models.SyncEntry, error)
+	RepohostSettings(ctx context.Context) (*models.RepohostSettings, error)
+	Repositories(ctx context.Context, installationID int64) ([]*models.Repository, error)
+	RepoLink(ctx context.Context, id ids.ID) (*models.RepoLink, error)
+	RepoLinks(ctx context.Context, first *int, after *string, page *int, perPage *int) (*models.Connection[models.RepoLink], error)
+	RepoDeliveries(ctx context.Context, first *int, after *string, page *int, perPage *int) (*models.Connection[models.RepoDelivery], error)
 }
 type RegistryEntryResolver interface {
 	OrganizationName(ctx context.Context, obj *models.RegistryEntry) (string, error)
@@ -901,6 +1272,7 @@ type RegistryEntryResolver interface {
 	Evidence(ctx context.Context, obj *models.RegistryEntry) (*models.EntryEvidence, error)
 	Skill(ctx context.Context, obj *models.RegistryEntry) (*models.Skill, error)
 	Alerts(ctx context.Context, obj *models.RegistryEntry, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Alert], error)
+	RepoLink(ctx context.Context, obj *models.RegistryEntry) (*models.RepoLink, error)
 	CreatedBy(ctx context.Context, obj *models.RegistryEntry) (*models.User, error)
 }
 type RegistryVersionResolver interface {
@@ -911,7 +1283,7 @@ type RegistryVersionResolver interface {
 	FileManifest(ctx context.Context, obj *models.RegistryVersion) (models.JSON, error)
 	Files(ctx context.Context, obj *models.RegistryVersion) ([]*models.FileInfo, error)
 	File(ctx context.Context, obj *models.RegistryVersion, path string) (*models.FileContent, error)
-	Diff(ctx context.Context, obj *models.RegistryVersion, from *ids.ID) (*models.FileChanges, error)
+	Diff(ctx context.Context, obj *models.RegistryVersion, from *ids.ID) (*models.SnapshotDiff, error)
 
 	PassRate(ctx context.Context, obj *models.RegistryVersion) (*float64, error)
 	Sessions(ctx context.Context, obj *models.RegistryVersion) (int, error)
@@ -928,6 +1300,24 @@ type ReleaseResolver interface {
 
 	CreatedBy(ctx context.Context, obj *models.Release) (*models.User, error)
 }
+type RepoLinkResolver interface {
+	Entry(ctx context.Context, obj *models.RepoLink) (*models.RegistryEntry, error)
+	Installation(ctx context.Context, obj *models.RepoLink) (*models.RepoInstallation, error)
+
+	LastAttempt(ctx context.Context, obj *models.RepoLink) (*models.PublishAttempt, error)
+	Attempts(ctx context.Context, obj *models.RepoLink, first *int, after *string, page *int, perPage *int) (*models.Connection[models.PublishAttempt], error)
+	CreatedBy(ctx context.Context, obj *models.RepoLink) (*models.User, error)
+}
+type RepohostSourceResolver interface {
+	Skill(ctx context.Context, obj *models.RepohostSource) (*models.Skill, error)
+	CurrentSnapshot(ctx context.Context, obj *models.RepohostSource) (*models.Snapshot, error)
+	Snapshots(ctx context.Context, obj *models.RepohostSource, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Snapshot], error)
+	ValidationReports(ctx context.Context, obj *models.RepohostSource, first *int, after *string, page *int, perPage *int) (*models.Connection[models.ValidationReport], error)
+	Suites(ctx context.Context, obj *models.RepohostSource, first *int, after *string, page *int, perPage *int) (*models.Connection[models.EvalSuite], error)
+	CreatedBy(ctx context.Context, obj *models.RepohostSource) (*models.User, error)
+
+	Installation(ctx context.Context, obj *models.RepohostSource) (*models.RepoInstallation, error)
+}
 type SkillResolver interface {
 	TriggerRate(ctx context.Context, obj *models.Skill) (*float64, error)
 	AvgConfidence(ctx context.Context, obj *models.Skill) (*float64, error)
@@ -940,9 +1330,22 @@ type SkillResolver interface {
 	Alerts(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Alert], error)
 	Incidents(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Incident], error)
 	RegistryEntry(ctx context.Context, obj *models.Skill) (*models.RegistryEntry, error)
+
+	Sources(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int) (*models.CloudSourceConnection, error)
 }
 type SkillConfusionResolver interface {
 	Skill(ctx context.Context, obj *models.SkillConfusion) (*models.Skill, error)
+}
+type SnapshotResolver interface {
+	Source(ctx context.Context, obj *models.Snapshot) (models.TypedSource, error)
+
+	Files(ctx context.Context, obj *models.Snapshot, first *int, after *string, page *int, perPage *int) (*models.Connection[models.SnapshotFile], error)
+	File(ctx context.Context, obj *models.Snapshot, path string) (*models.SnapshotFile, error)
+	Report(ctx context.Context, obj *models.Snapshot) (*models.ValidationReport, error)
+	CreatedBy(ctx context.Context, obj *models.Snapshot) (*models.User, error)
+}
+type SnapshotFileResolver interface {
+	Text(ctx context.Context, obj *models.SnapshotFile) (*string, error)
 }
 type SuiteRevisionResolver interface {
 	Suite(ctx context.Context, obj *models.SuiteRevision) (*models.EvalSuite, error)
@@ -954,6 +1357,17 @@ type SuiteRevisionResolver interface {
 }
 type SyncEntryResolver interface {
 	DownloadURL(ctx context.Context, obj *models.SyncEntry) (*string, error)
+}
+type UploadSourceResolver interface {
+	Skill(ctx context.Context, obj *models.UploadSource) (*models.Skill, error)
+	CurrentSnapshot(ctx context.Context, obj *models.UploadSource) (*models.Snapshot, error)
+	Snapshots(ctx context.Context, obj *models.UploadSource, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Snapshot], error)
+	ValidationReports(ctx context.Context, obj *models.UploadSource, first *int, after *string, page *int, perPage *int) (*models.Connection[models.ValidationReport], error)
+	Suites(ctx context.Context, obj *models.UploadSource, first *int, after *string, page *int, perPage *int) (*models.Connection[models.EvalSuite], error)
+	CreatedBy(ctx context.Context, obj *models.UploadSource) (*models.User, error)
+}
+type ValidationReportResolver interface {
+	Snapshot(ctx context.Context, obj *models.ValidationReport) (*models.Snapshot, error)
 }
 type ViewerResolver interface {
 	User(ctx context.Context, obj *models.Viewer) (*models.User, error)
@@ -1238,6 +1652,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ArchiveSuitePayload.Suite(childComplexity), true
 
+	case "BindInstallationPayload.installation":
+		if e.ComplexityRoot.BindInstallationPayload.Installation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BindInstallationPayload.Installation(childComplexity), true
+	case "BindInstallationPayload.isNew":
+		if e.ComplexityRoot.BindInstallationPayload.IsNew == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BindInstallationPayload.IsNew(childComplexity), true
+
 	case "BooleanAssertionCase.assertion":
 		if e.ComplexityRoot.BooleanAssertionCase.Assertion == nil {
 			break
@@ -1295,6 +1722,58 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ChangeMemberRolePayload.User(childComplexity), true
 
+	case "ChangeRepohostSettingsPayload.settings":
+		if e.ComplexityRoot.ChangeRepohostSettingsPayload.Settings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangeRepohostSettingsPayload.Settings(childComplexity), true
+
+	case "CloudSourceConnection.edges":
+		if e.ComplexityRoot.CloudSourceConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CloudSourceConnection.Edges(childComplexity), true
+	case "CloudSourceConnection.nodes":
+		if e.ComplexityRoot.CloudSourceConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CloudSourceConnection.Nodes(childComplexity), true
+	case "CloudSourceConnection.pageInfo":
+		if e.ComplexityRoot.CloudSourceConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CloudSourceConnection.PageInfo(childComplexity), true
+	case "CloudSourceConnection.totalCount":
+		if e.ComplexityRoot.CloudSourceConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CloudSourceConnection.TotalCount(childComplexity), true
+
+	case "CloudSourceEdge.cursor":
+		if e.ComplexityRoot.CloudSourceEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CloudSourceEdge.Cursor(childComplexity), true
+	case "CloudSourceEdge.node":
+		if e.ComplexityRoot.CloudSourceEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CloudSourceEdge.Node(childComplexity), true
+
+	case "ConnectRepositoryPayload.link":
+		if e.ComplexityRoot.ConnectRepositoryPayload.Link == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectRepositoryPayload.Link(childComplexity), true
+
 	case "CreateAlertPayload.alert":
 		if e.ComplexityRoot.CreateAlertPayload.Alert == nil {
 			break
@@ -1333,6 +1812,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CreateEntryPayload.Version(childComplexity), true
+
+	case "CreateSourcePayload.source":
+		if e.ComplexityRoot.CreateSourcePayload.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateSourcePayload.Source(childComplexity), true
 
 	case "CreateSuitePayload.suite":
 		if e.ComplexityRoot.CreateSuitePayload.Suite == nil {
@@ -1397,12 +1883,26 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.DeleteAlertPayload.DeletedID(childComplexity), true
 
+	case "DeleteConnectionPayload.deletedId":
+		if e.ComplexityRoot.DeleteConnectionPayload.DeletedID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteConnectionPayload.DeletedID(childComplexity), true
+
 	case "DeleteEntryPayload.deletedId":
 		if e.ComplexityRoot.DeleteEntryPayload.DeletedID == nil {
 			break
 		}
 
 		return e.ComplexityRoot.DeleteEntryPayload.DeletedID(childComplexity), true
+
+	case "DeleteSourcePayload.deletedId":
+		if e.ComplexityRoot.DeleteSourcePayload.DeletedID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteSourcePayload.DeletedID(childComplexity), true
 
 	case "DeleteSuitePayload.deletedId":
 		if e.ComplexityRoot.DeleteSuitePayload.DeletedID == nil {
@@ -1546,6 +2046,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EvalSuite.Runnable(childComplexity), true
+	case "EvalSuite.source":
+		if e.ComplexityRoot.EvalSuite.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuite.Source(childComplexity), true
 	case "EvalSuite.sourceId":
 		if e.ComplexityRoot.EvalSuite.SourceID == nil {
 			break
@@ -1745,18 +2251,24 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ExactMatchCase.Trim(childComplexity), true
 
-	case "FileChange.kind":
-		if e.ComplexityRoot.FileChange.Kind == nil {
+	case "FileChange.newSha256":
+		if e.ComplexityRoot.FileChange.NewSHA256 == nil {
 			break
 		}
 
-		return e.ComplexityRoot.FileChange.Kind(childComplexity), true
+		return e.ComplexityRoot.FileChange.NewSHA256(childComplexity), true
 	case "FileChange.newSize":
 		if e.ComplexityRoot.FileChange.NewSize == nil {
 			break
 		}
 
 		return e.ComplexityRoot.FileChange.NewSize(childComplexity), true
+	case "FileChange.oldSha256":
+		if e.ComplexityRoot.FileChange.OldSHA256 == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FileChange.OldSHA256(childComplexity), true
 	case "FileChange.oldSize":
 		if e.ComplexityRoot.FileChange.OldSize == nil {
 			break
@@ -1769,37 +2281,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.FileChange.Path(childComplexity), true
-	case "FileChange.unified":
-		if e.ComplexityRoot.FileChange.Unified == nil {
+	case "FileChange.status":
+		if e.ComplexityRoot.FileChange.Status == nil {
 			break
 		}
 
-		return e.ComplexityRoot.FileChange.Unified(childComplexity), true
-
-	case "FileChanges.added":
-		if e.ComplexityRoot.FileChanges.Added == nil {
+		return e.ComplexityRoot.FileChange.Status(childComplexity), true
+	case "FileChange.unifiedDiff":
+		if e.ComplexityRoot.FileChange.UnifiedDiff == nil {
 			break
 		}
 
-		return e.ComplexityRoot.FileChanges.Added(childComplexity), true
-	case "FileChanges.changed":
-		if e.ComplexityRoot.FileChanges.Changed == nil {
-			break
-		}
-
-		return e.ComplexityRoot.FileChanges.Changed(childComplexity), true
-	case "FileChanges.files":
-		if e.ComplexityRoot.FileChanges.Files == nil {
-			break
-		}
-
-		return e.ComplexityRoot.FileChanges.Files(childComplexity), true
-	case "FileChanges.removed":
-		if e.ComplexityRoot.FileChanges.Removed == nil {
-			break
-		}
-
-		return e.ComplexityRoot.FileChanges.Removed(childComplexity), true
+		return e.ComplexityRoot.FileChange.UnifiedDiff(childComplexity), true
 
 	case "FileContent.path":
 		if e.ComplexityRoot.FileContent.Path == nil {
@@ -1844,6 +2337,44 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.FileInfo.Size(childComplexity), true
+
+	case "ImportSuitePayload.files":
+		if e.ComplexityRoot.ImportSuitePayload.Files == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImportSuitePayload.Files(childComplexity), true
+	case "ImportSuitePayload.suite":
+		if e.ComplexityRoot.ImportSuitePayload.Suite == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImportSuitePayload.Suite(childComplexity), true
+
+	case "ImportedFile.cases":
+		if e.ComplexityRoot.ImportedFile.Cases == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImportedFile.Cases(childComplexity), true
+	case "ImportedFile.leftOut":
+		if e.ComplexityRoot.ImportedFile.LeftOut == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImportedFile.LeftOut(childComplexity), true
+	case "ImportedFile.path":
+		if e.ComplexityRoot.ImportedFile.Path == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImportedFile.Path(childComplexity), true
+	case "ImportedFile.reason":
+		if e.ComplexityRoot.ImportedFile.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImportedFile.Reason(childComplexity), true
 
 	case "Incident.alert":
 		if e.ComplexityRoot.Incident.Alert == nil {
@@ -2122,6 +2653,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ArchiveSuite(childComplexity, args["id"].(ids.ID)), true
+	case "Mutation.bindInstallation":
+		if e.ComplexityRoot.Mutation.BindInstallation == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_bindInstallation_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.BindInstallation(childComplexity, args["input"].(models.BindInstallationInput)), true
 	case "Mutation.changeMemberRole":
 		if e.ComplexityRoot.Mutation.ChangeMemberRole == nil {
 			break
@@ -2133,6 +2675,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ChangeMemberRole(childComplexity, args["userId"].(ids.ID), args["role"].(models.Role)), true
+	case "Mutation.changeRepohostSettings":
+		if e.ComplexityRoot.Mutation.ChangeRepohostSettings == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_changeRepohostSettings_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ChangeRepohostSettings(childComplexity, args["writeBackMode"].(models.WriteBackMode)), true
+	case "Mutation.connectRepository":
+		if e.ComplexityRoot.Mutation.ConnectRepository == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_connectRepository_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ConnectRepository(childComplexity, args["input"].(models.ConnectRepositoryInput)), true
 	case "Mutation.createApiKey":
 		if e.ComplexityRoot.Mutation.CreateAPIKey == nil {
 			break
@@ -2166,6 +2730,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateEntry(childComplexity, args["metadata"].(models.CreateEntryMetadata), args["visibility"].(*models.Visibility), args["sourceRepo"].(*string), args["archive"].(graphql.Upload)), true
+	case "Mutation.createSource":
+		if e.ComplexityRoot.Mutation.CreateSource == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createSource_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateSource(childComplexity, args["input"].(models.CreateSourceInput)), true
 	case "Mutation.createSuite":
 		if e.ComplexityRoot.Mutation.CreateSuite == nil {
 			break
@@ -2188,6 +2763,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteAlert(childComplexity, args["id"].(ids.ID)), true
+	case "Mutation.deleteConnection":
+		if e.ComplexityRoot.Mutation.DeleteConnection == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteConnection_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteConnection(childComplexity, args["id"].(ids.ID)), true
 	case "Mutation.deleteEntry":
 		if e.ComplexityRoot.Mutation.DeleteEntry == nil {
 			break
@@ -2199,6 +2785,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteEntry(childComplexity, args["id"].(ids.ID)), true
+	case "Mutation.deleteSource":
+		if e.ComplexityRoot.Mutation.DeleteSource == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteSource_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteSource(childComplexity, args["id"].(ids.ID)), true
 	case "Mutation.deleteSuite":
 		if e.ComplexityRoot.Mutation.DeleteSuite == nil {
 			break
@@ -2232,6 +2829,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.EraseUser(childComplexity, args["userId"].(ids.ID)), true
+	case "Mutation.importSuite":
+		if e.ComplexityRoot.Mutation.ImportSuite == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_importSuite_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ImportSuite(childComplexity, args["sourceId"].(ids.ID), args["name"].(*string)), true
 	case "Mutation.installEntry":
 		if e.ComplexityRoot.Mutation.InstallEntry == nil {
 			break
@@ -2320,6 +2928,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RollbackEntry(childComplexity, args["id"].(ids.ID), args["input"].(models.RollbackEntryInput)), true
+	case "Mutation.syncConnection":
+		if e.ComplexityRoot.Mutation.SyncConnection == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_syncConnection_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SyncConnection(childComplexity, args["id"].(ids.ID)), true
 	case "Mutation.syncInstallations":
 		if e.ComplexityRoot.Mutation.SyncInstallations == nil {
 			break
@@ -2331,6 +2950,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.SyncInstallations(childComplexity, args["installations"].([]*models.SyncInput), args["deviceId"].(*string)), true
+	case "Mutation.syncSource":
+		if e.ComplexityRoot.Mutation.SyncSource == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_syncSource_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SyncSource(childComplexity, args["id"].(ids.ID)), true
 	case "Mutation.testAlert":
 		if e.ComplexityRoot.Mutation.TestAlert == nil {
 			break
@@ -2364,6 +2994,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateAlert(childComplexity, args["id"].(ids.ID), args["input"].(models.UpdateAlertInput)), true
+	case "Mutation.updateConnection":
+		if e.ComplexityRoot.Mutation.UpdateConnection == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateConnection_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateConnection(childComplexity, args["id"].(ids.ID), args["input"].(models.UpdateConnectionInput)), true
 	case "Mutation.updateEntry":
 		if e.ComplexityRoot.Mutation.UpdateEntry == nil {
 			break
@@ -2375,6 +3016,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateEntry(childComplexity, args["id"].(ids.ID), args["input"].(models.UpdateEntryInput)), true
+	case "Mutation.updateSource":
+		if e.ComplexityRoot.Mutation.UpdateSource == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateSource_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateSource(childComplexity, args["id"].(ids.ID), args["input"].(models.UpdateSourceInput)), true
 	case "Mutation.updateSuite":
 		if e.ComplexityRoot.Mutation.UpdateSuite == nil {
 			break
@@ -2386,6 +3038,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateSuite(childComplexity, args["id"].(ids.ID), args["input"].(models.UpdateSuiteInput), args["ifRevision"].([]int)), true
+	case "Mutation.uploadSource":
+		if e.ComplexityRoot.Mutation.UploadSource == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_uploadSource_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UploadSource(childComplexity, args["input"].(models.UploadSourceInput)), true
 
 	case "Notification.attempts":
 		if e.ComplexityRoot.Notification.Attempts == nil {
@@ -2582,6 +3245,123 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PageInfo.Total(childComplexity), true
+
+	case "PublishAttempt.checkRunId":
+		if e.ComplexityRoot.PublishAttempt.CheckRunID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PublishAttempt.CheckRunID(childComplexity), true
+	case "PublishAttempt.commit":
+		if e.ComplexityRoot.PublishAttempt.Commit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PublishAttempt.Commit(childComplexity), true
+	case "PublishAttempt.createdAt":
+		if e.ComplexityRoot.PublishAttempt.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PublishAttempt.CreatedAt(childComplexity), true
+	case "PublishAttempt.id":
+		if e.ComplexityRoot.PublishAttempt.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PublishAttempt.ID(childComplexity), true
+	case "PublishAttempt.link":
+		if e.ComplexityRoot.PublishAttempt.Link == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PublishAttempt.Link(childComplexity), true
+	case "PublishAttempt.message":
+		if e.ComplexityRoot.PublishAttempt.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PublishAttempt.Message(childComplexity), true
+	case "PublishAttempt.sourceRef":
+		if e.ComplexityRoot.PublishAttempt.SourceRef == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PublishAttempt.SourceRef(childComplexity), true
+	case "PublishAttempt.status":
+		if e.ComplexityRoot.PublishAttempt.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PublishAttempt.Status(childComplexity), true
+	case "PublishAttempt.trigger":
+		if e.ComplexityRoot.PublishAttempt.Trigger == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PublishAttempt.Trigger(childComplexity), true
+	case "PublishAttempt.version":
+		if e.ComplexityRoot.PublishAttempt.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PublishAttempt.Version(childComplexity), true
+	case "PublishAttempt.versionName":
+		if e.ComplexityRoot.PublishAttempt.VersionName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PublishAttempt.VersionName(childComplexity), true
+	case "PublishAttempt.writeBackMessage":
+		if e.ComplexityRoot.PublishAttempt.WriteBackMessage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PublishAttempt.WriteBackMessage(childComplexity), true
+	case "PublishAttempt.writeBackStatus":
+		if e.ComplexityRoot.PublishAttempt.WriteBackStatus == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PublishAttempt.WriteBackStatus(childComplexity), true
+
+	case "PublishAttemptConnection.edges":
+		if e.ComplexityRoot.PublishAttemptConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PublishAttemptConnection.Edges(childComplexity), true
+	case "PublishAttemptConnection.nodes":
+		if e.ComplexityRoot.PublishAttemptConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PublishAttemptConnection.Nodes(childComplexity), true
+	case "PublishAttemptConnection.pageInfo":
+		if e.ComplexityRoot.PublishAttemptConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PublishAttemptConnection.PageInfo(childComplexity), true
+	case "PublishAttemptConnection.totalCount":
+		if e.ComplexityRoot.PublishAttemptConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PublishAttemptConnection.TotalCount(childComplexity), true
+
+	case "PublishAttemptEdge.cursor":
+		if e.ComplexityRoot.PublishAttemptEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PublishAttemptEdge.Cursor(childComplexity), true
+	case "PublishAttemptEdge.node":
+		if e.ComplexityRoot.PublishAttemptEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PublishAttemptEdge.Node(childComplexity), true
 
 	case "PushCounts.executionFacts":
 		if e.ComplexityRoot.PushCounts.ExecutionFacts == nil {
@@ -2810,6 +3590,67 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.PublicEntries(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["query"].(*string)), true
+	case "Query.repoDeliveries":
+		if e.ComplexityRoot.Query.RepoDeliveries == nil {
+			break
+		}
+
+		args, err := ec.field_Query_repoDeliveries_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.RepoDeliveries(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "Query.repoInstallations":
+		if e.ComplexityRoot.Query.RepoInstallations == nil {
+			break
+		}
+
+		args, err := ec.field_Query_repoInstallations_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.RepoInstallations(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "Query.repoLink":
+		if e.ComplexityRoot.Query.RepoLink == nil {
+			break
+		}
+
+		args, err := ec.field_Query_repoLink_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.RepoLink(childComplexity, args["id"].(ids.ID)), true
+	case "Query.repoLinks":
+		if e.ComplexityRoot.Query.RepoLinks == nil {
+			break
+		}
+
+		args, err := ec.field_Query_repoLinks_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.RepoLinks(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "Query.repohostSettings":
+		if e.ComplexityRoot.Query.RepohostSettings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.RepohostSettings(childComplexity), true
+	case "Query.repositories":
+		if e.ComplexityRoot.Query.Repositories == nil {
+			break
+		}
+
+		args, err := ec.field_Query_repositories_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Repositories(childComplexity, args["installationId"].(int64)), true
 	case "Query.skill":
 		if e.ComplexityRoot.Query.Skill == nil {
 			break
@@ -2832,6 +3673,39 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Skills(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.SkillFilter), args["orderBy"].(*models.SkillOrder)), true
+	case "Query.snapshotDiff":
+		if e.ComplexityRoot.Query.SnapshotDiff == nil {
+			break
+		}
+
+		args, err := ec.field_Query_snapshotDiff_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.SnapshotDiff(childComplexity, args["from"].(ids.ID), args["to"].(ids.ID)), true
+	case "Query.source":
+		if e.ComplexityRoot.Query.Source == nil {
+			break
+		}
+
+		args, err := ec.field_Query_source_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Source(childComplexity, args["id"].(ids.ID)), true
+	case "Query.sources":
+		if e.ComplexityRoot.Query.Sources == nil {
+			break
+		}
+
+		args, err := ec.field_Query_sources_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Sources(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.SourceFilter)), true
 	case "Query.suite":
 		if e.ComplexityRoot.Query.Suite == nil {
 			break
@@ -3008,6 +3882,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RegistryEntry.Releases(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "RegistryEntry.repoLink":
+		if e.ComplexityRoot.RegistryEntry.RepoLink == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryEntry.RepoLink(childComplexity), true
 	case "RegistryEntry.skill":
 		if e.ComplexityRoot.RegistryEntry.Skill == nil {
 			break
@@ -3253,6 +4133,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RegistryVersion.Source(childComplexity), true
+	case "RegistryVersion.sourceCommit":
+		if e.ComplexityRoot.RegistryVersion.SourceCommit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.SourceCommit(childComplexity), true
 	case "RegistryVersion.sourceRef":
 		if e.ComplexityRoot.RegistryVersion.SourceRef == nil {
 			break
@@ -3403,6 +4289,500 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RemoveMemberPayload.User(childComplexity), true
+
+	case "RepoDelivery.action":
+		if e.ComplexityRoot.RepoDelivery.Action == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoDelivery.Action(childComplexity), true
+	case "RepoDelivery.deliveryKey":
+		if e.ComplexityRoot.RepoDelivery.DeliveryKey == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoDelivery.DeliveryKey(childComplexity), true
+	case "RepoDelivery.event":
+		if e.ComplexityRoot.RepoDelivery.Event == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoDelivery.Event(childComplexity), true
+	case "RepoDelivery.id":
+		if e.ComplexityRoot.RepoDelivery.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoDelivery.ID(childComplexity), true
+	case "RepoDelivery.outcome":
+		if e.ComplexityRoot.RepoDelivery.Outcome == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoDelivery.Outcome(childComplexity), true
+	case "RepoDelivery.receivedAt":
+		if e.ComplexityRoot.RepoDelivery.ReceivedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoDelivery.ReceivedAt(childComplexity), true
+	case "RepoDelivery.ref":
+		if e.ComplexityRoot.RepoDelivery.Ref == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoDelivery.Ref(childComplexity), true
+	case "RepoDelivery.repoFullName":
+		if e.ComplexityRoot.RepoDelivery.RepoFullName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoDelivery.RepoFullName(childComplexity), true
+	case "RepoDelivery.state":
+		if e.ComplexityRoot.RepoDelivery.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoDelivery.State(childComplexity), true
+
+	case "RepoDeliveryConnection.edges":
+		if e.ComplexityRoot.RepoDeliveryConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoDeliveryConnection.Edges(childComplexity), true
+	case "RepoDeliveryConnection.nodes":
+		if e.ComplexityRoot.RepoDeliveryConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoDeliveryConnection.Nodes(childComplexity), true
+	case "RepoDeliveryConnection.pageInfo":
+		if e.ComplexityRoot.RepoDeliveryConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoDeliveryConnection.PageInfo(childComplexity), true
+	case "RepoDeliveryConnection.totalCount":
+		if e.ComplexityRoot.RepoDeliveryConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoDeliveryConnection.TotalCount(childComplexity), true
+
+	case "RepoDeliveryEdge.cursor":
+		if e.ComplexityRoot.RepoDeliveryEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoDeliveryEdge.Cursor(childComplexity), true
+	case "RepoDeliveryEdge.node":
+		if e.ComplexityRoot.RepoDeliveryEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoDeliveryEdge.Node(childComplexity), true
+
+	case "RepoInstallation.accountLogin":
+		if e.ComplexityRoot.RepoInstallation.AccountLogin == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallation.AccountLogin(childComplexity), true
+	case "RepoInstallation.accountType":
+		if e.ComplexityRoot.RepoInstallation.AccountType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallation.AccountType(childComplexity), true
+	case "RepoInstallation.createdAt":
+		if e.ComplexityRoot.RepoInstallation.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallation.CreatedAt(childComplexity), true
+	case "RepoInstallation.id":
+		if e.ComplexityRoot.RepoInstallation.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallation.ID(childComplexity), true
+	case "RepoInstallation.installationId":
+		if e.ComplexityRoot.RepoInstallation.InstallationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallation.InstallationID(childComplexity), true
+	case "RepoInstallation.suspended":
+		if e.ComplexityRoot.RepoInstallation.Suspended == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallation.Suspended(childComplexity), true
+	case "RepoInstallation.updatedAt":
+		if e.ComplexityRoot.RepoInstallation.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallation.UpdatedAt(childComplexity), true
+
+	case "RepoInstallationConnection.edges":
+		if e.ComplexityRoot.RepoInstallationConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallationConnection.Edges(childComplexity), true
+	case "RepoInstallationConnection.nodes":
+		if e.ComplexityRoot.RepoInstallationConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallationConnection.Nodes(childComplexity), true
+	case "RepoInstallationConnection.pageInfo":
+		if e.ComplexityRoot.RepoInstallationConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallationConnection.PageInfo(childComplexity), true
+	case "RepoInstallationConnection.totalCount":
+		if e.ComplexityRoot.RepoInstallationConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallationConnection.TotalCount(childComplexity), true
+
+	case "RepoInstallationEdge.cursor":
+		if e.ComplexityRoot.RepoInstallationEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallationEdge.Cursor(childComplexity), true
+	case "RepoInstallationEdge.node":
+		if e.ComplexityRoot.RepoInstallationEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoInstallationEdge.Node(childComplexity), true
+
+	case "RepoLink.attempts":
+		if e.ComplexityRoot.RepoLink.Attempts == nil {
+			break
+		}
+
+		args, err := ec.field_RepoLink_attempts_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RepoLink.Attempts(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "RepoLink.autoPublish":
+		if e.ComplexityRoot.RepoLink.AutoPublish == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoLink.AutoPublish(childComplexity), true
+	case "RepoLink.createdAt":
+		if e.ComplexityRoot.RepoLink.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoLink.CreatedAt(childComplexity), true
+	case "RepoLink.createdBy":
+		if e.ComplexityRoot.RepoLink.CreatedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoLink.CreatedBy(childComplexity), true
+	case "RepoLink.defaultBranch":
+		if e.ComplexityRoot.RepoLink.DefaultBranch == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoLink.DefaultBranch(childComplexity), true
+	case "RepoLink.entry":
+		if e.ComplexityRoot.RepoLink.Entry == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoLink.Entry(childComplexity), true
+	case "RepoLink.id":
+		if e.ComplexityRoot.RepoLink.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoLink.ID(childComplexity), true
+	case "RepoLink.installation":
+		if e.ComplexityRoot.RepoLink.Installation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoLink.Installation(childComplexity), true
+	case "RepoLink.lastAttempt":
+		if e.ComplexityRoot.RepoLink.LastAttempt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoLink.LastAttempt(childComplexity), true
+	case "RepoLink.organizationId":
+		if e.ComplexityRoot.RepoLink.OrganizationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoLink.OrganizationID(childComplexity), true
+	case "RepoLink.repoFullName":
+		if e.ComplexityRoot.RepoLink.RepoFullName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoLink.RepoFullName(childComplexity), true
+	case "RepoLink.repoName":
+		if e.ComplexityRoot.RepoLink.RepoName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoLink.RepoName(childComplexity), true
+	case "RepoLink.repoOwner":
+		if e.ComplexityRoot.RepoLink.RepoOwner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoLink.RepoOwner(childComplexity), true
+	case "RepoLink.skillPath":
+		if e.ComplexityRoot.RepoLink.SkillPath == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoLink.SkillPath(childComplexity), true
+	case "RepoLink.statusContext":
+		if e.ComplexityRoot.RepoLink.StatusContext == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoLink.StatusContext(childComplexity), true
+	case "RepoLink.tagPattern":
+		if e.ComplexityRoot.RepoLink.TagPattern == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoLink.TagPattern(childComplexity), true
+	case "RepoLink.updatedAt":
+		if e.ComplexityRoot.RepoLink.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoLink.UpdatedAt(childComplexity), true
+	case "RepoLink.writeBackEnabled":
+		if e.ComplexityRoot.RepoLink.WriteBackEnabled == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoLink.WriteBackEnabled(childComplexity), true
+
+	case "RepoLinkConnection.edges":
+		if e.ComplexityRoot.RepoLinkConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoLinkConnection.Edges(childComplexity), true
+	case "RepoLinkConnection.nodes":
+		if e.ComplexityRoot.RepoLinkConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoLinkConnection.Nodes(childComplexity), true
+	case "RepoLinkConnection.pageInfo":
+		if e.ComplexityRoot.RepoLinkConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoLinkConnection.PageInfo(childComplexity), true
+	case "RepoLinkConnection.totalCount":
+		if e.ComplexityRoot.RepoLinkConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoLinkConnection.TotalCount(childComplexity), true
+
+	case "RepoLinkEdge.cursor":
+		if e.ComplexityRoot.RepoLinkEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoLinkEdge.Cursor(childComplexity), true
+	case "RepoLinkEdge.node":
+		if e.ComplexityRoot.RepoLinkEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepoLinkEdge.Node(childComplexity), true
+
+	case "RepohostSettings.writeBackMode":
+		if e.ComplexityRoot.RepohostSettings.WriteBackMode == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepohostSettings.WriteBackMode(childComplexity), true
+
+	case "RepohostSource.createdAt":
+		if e.ComplexityRoot.RepohostSource.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepohostSource.CreatedAt(childComplexity), true
+	case "RepohostSource.createdBy":
+		if e.ComplexityRoot.RepohostSource.CreatedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepohostSource.CreatedBy(childComplexity), true
+	case "RepohostSource.currentSnapshot":
+		if e.ComplexityRoot.RepohostSource.CurrentSnapshot == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepohostSource.CurrentSnapshot(childComplexity), true
+	case "RepohostSource.defaultBranch":
+		if e.ComplexityRoot.RepohostSource.DefaultBranch == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepohostSource.DefaultBranch(childComplexity), true
+	case "RepohostSource.installation":
+		if e.ComplexityRoot.RepohostSource.Installation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepohostSource.Installation(childComplexity), true
+	case "RepohostSource.label":
+		if e.ComplexityRoot.RepohostSource.Label == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepohostSource.Label(childComplexity), true
+	case "RepohostSource.repoFullName":
+		if e.ComplexityRoot.RepohostSource.RepoFullName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepohostSource.RepoFullName(childComplexity), true
+	case "RepohostSource.id":
+		if e.ComplexityRoot.RepohostSource.ShownID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepohostSource.ShownID(childComplexity), true
+	case "RepohostSource.skill":
+		if e.ComplexityRoot.RepohostSource.Skill == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepohostSource.Skill(childComplexity), true
+	case "RepohostSource.skillId":
+		if e.ComplexityRoot.RepohostSource.SkillID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepohostSource.SkillID(childComplexity), true
+	case "RepohostSource.skillPath":
+		if e.ComplexityRoot.RepohostSource.SkillPath == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepohostSource.SkillPath(childComplexity), true
+	case "RepohostSource.snapshots":
+		if e.ComplexityRoot.RepohostSource.Snapshots == nil {
+			break
+		}
+
+		args, err := ec.field_RepohostSource_snapshots_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RepohostSource.Snapshots(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "RepohostSource.sourceType":
+		if e.ComplexityRoot.RepohostSource.SourceType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RepohostSource.SourceType(childComplexity), true
+	case "RepohostSource.suites":
+		if e.ComplexityRoot.RepohostSource.Suites == nil {
+			break
+		}
+
+		args, err := ec.field_RepohostSource_suites_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RepohostSource.Suites(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "RepohostSource.validationReports":
+		if e.ComplexityRoot.RepohostSource.ValidationReports == nil {
+			break
+		}
+
+		args, err := ec.field_RepohostSource_validationReports_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RepohostSource.ValidationReports(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+
+	case "Repository.connectedElsewhere":
+		if e.ComplexityRoot.Repository.ConnectedElsewhere == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Repository.ConnectedElsewhere(childComplexity), true
+	case "Repository.defaultBranch":
+		if e.ComplexityRoot.Repository.DefaultBranch == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Repository.DefaultBranch(childComplexity), true
+	case "Repository.fullName":
+		if e.ComplexityRoot.Repository.FullName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Repository.FullName(childComplexity), true
+	case "Repository.htmlUrl":
+		if e.ComplexityRoot.Repository.HTMLURL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Repository.HTMLURL(childComplexity), true
+	case "Repository.id":
+		if e.ComplexityRoot.Repository.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Repository.ID(childComplexity), true
+	case "Repository.name":
+		if e.ComplexityRoot.Repository.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Repository.Name(childComplexity), true
+	case "Repository.owner":
+		if e.ComplexityRoot.Repository.Owner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Repository.Owner(childComplexity), true
+	case "Repository.pushedAt":
+		if e.ComplexityRoot.Repository.PushedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Repository.PushedAt(childComplexity), true
+	case "Repository.visibility":
+		if e.ComplexityRoot.Repository.Visibility == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Repository.Visibility(childComplexity), true
 
 	case "RevokeApiKeyPayload.apiKey":
 		if e.ComplexityRoot.RevokeApiKeyPayload.APIKey == nil {
@@ -3570,6 +4950,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Skill.RegistryEntry(childComplexity), true
+	case "Skill.sources":
+		if e.ComplexityRoot.Skill.Sources == nil {
+			break
+		}
+
+		args, err := ec.field_Skill_sources_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Skill.Sources(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
 	case "Skill.status":
 		if e.ComplexityRoot.Skill.Status == nil {
 			break
@@ -3696,6 +5087,215 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SkillRates.TriggerRate(childComplexity), true
 
+	case "Snapshot.contentHash":
+		if e.ComplexityRoot.Snapshot.ContentHash == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.ContentHash(childComplexity), true
+	case "Snapshot.createdAt":
+		if e.ComplexityRoot.Snapshot.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.CreatedAt(childComplexity), true
+	case "Snapshot.createdBy":
+		if e.ComplexityRoot.Snapshot.CreatedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.CreatedBy(childComplexity), true
+	case "Snapshot.file":
+		if e.ComplexityRoot.Snapshot.File == nil {
+			break
+		}
+
+		args, err := ec.field_Snapshot_file_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Snapshot.File(childComplexity, args["path"].(string)), true
+	case "Snapshot.fileCount":
+		if e.ComplexityRoot.Snapshot.FileCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.FileCount(childComplexity), true
+	case "Snapshot.files":
+		if e.ComplexityRoot.Snapshot.Files == nil {
+			break
+		}
+
+		args, err := ec.field_Snapshot_files_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Snapshot.Files(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "Snapshot.id":
+		if e.ComplexityRoot.Snapshot.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.ID(childComplexity), true
+	case "Snapshot.number":
+		if e.ComplexityRoot.Snapshot.Number == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.Number(childComplexity), true
+	case "Snapshot.report":
+		if e.ComplexityRoot.Snapshot.Report == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.Report(childComplexity), true
+	case "Snapshot.source":
+		if e.ComplexityRoot.Snapshot.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.Source(childComplexity), true
+	case "Snapshot.sourceRef":
+		if e.ComplexityRoot.Snapshot.SourceRef == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.SourceRef(childComplexity), true
+	case "Snapshot.totalBytes":
+		if e.ComplexityRoot.Snapshot.TotalBytes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Snapshot.TotalBytes(childComplexity), true
+
+	case "SnapshotConnection.edges":
+		if e.ComplexityRoot.SnapshotConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotConnection.Edges(childComplexity), true
+	case "SnapshotConnection.nodes":
+		if e.ComplexityRoot.SnapshotConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotConnection.Nodes(childComplexity), true
+	case "SnapshotConnection.pageInfo":
+		if e.ComplexityRoot.SnapshotConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotConnection.PageInfo(childComplexity), true
+	case "SnapshotConnection.totalCount":
+		if e.ComplexityRoot.SnapshotConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotConnection.TotalCount(childComplexity), true
+
+	case "SnapshotDiff.added":
+		if e.ComplexityRoot.SnapshotDiff.Added == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotDiff.Added(childComplexity), true
+	case "SnapshotDiff.changed":
+		if e.ComplexityRoot.SnapshotDiff.Changed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotDiff.Changed(childComplexity), true
+	case "SnapshotDiff.files":
+		if e.ComplexityRoot.SnapshotDiff.Files == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotDiff.Files(childComplexity), true
+	case "SnapshotDiff.removed":
+		if e.ComplexityRoot.SnapshotDiff.Removed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotDiff.Removed(childComplexity), true
+
+	case "SnapshotEdge.cursor":
+		if e.ComplexityRoot.SnapshotEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotEdge.Cursor(childComplexity), true
+	case "SnapshotEdge.node":
+		if e.ComplexityRoot.SnapshotEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotEdge.Node(childComplexity), true
+
+	case "SnapshotFile.path":
+		if e.ComplexityRoot.SnapshotFile.Path == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotFile.Path(childComplexity), true
+	case "SnapshotFile.sha256":
+		if e.ComplexityRoot.SnapshotFile.SHA256 == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotFile.SHA256(childComplexity), true
+	case "SnapshotFile.size":
+		if e.ComplexityRoot.SnapshotFile.Size == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotFile.Size(childComplexity), true
+	case "SnapshotFile.text":
+		if e.ComplexityRoot.SnapshotFile.Text == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotFile.Text(childComplexity), true
+
+	case "SnapshotFileConnection.edges":
+		if e.ComplexityRoot.SnapshotFileConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotFileConnection.Edges(childComplexity), true
+	case "SnapshotFileConnection.nodes":
+		if e.ComplexityRoot.SnapshotFileConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotFileConnection.Nodes(childComplexity), true
+	case "SnapshotFileConnection.pageInfo":
+		if e.ComplexityRoot.SnapshotFileConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotFileConnection.PageInfo(childComplexity), true
+	case "SnapshotFileConnection.totalCount":
+		if e.ComplexityRoot.SnapshotFileConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotFileConnection.TotalCount(childComplexity), true
+
+	case "SnapshotFileEdge.cursor":
+		if e.ComplexityRoot.SnapshotFileEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotFileEdge.Cursor(childComplexity), true
+	case "SnapshotFileEdge.node":
+		if e.ComplexityRoot.SnapshotFileEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnapshotFileEdge.Node(childComplexity), true
+
 	case "SuiteRevision.caseCount":
 		if e.ComplexityRoot.SuiteRevision.CaseCount == nil {
 			break
@@ -3813,6 +5413,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SuiteRevisionEdge.Node(childComplexity), true
 
+	case "SyncConnectionPayload.attempt":
+		if e.ComplexityRoot.SyncConnectionPayload.Attempt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncConnectionPayload.Attempt(childComplexity), true
+	case "SyncConnectionPayload.link":
+		if e.ComplexityRoot.SyncConnectionPayload.Link == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncConnectionPayload.Link(childComplexity), true
+	case "SyncConnectionPayload.publishedAt":
+		if e.ComplexityRoot.SyncConnectionPayload.PublishedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncConnectionPayload.PublishedAt(childComplexity), true
+
 	case "SyncEntry.currentVersion":
 		if e.ComplexityRoot.SyncEntry.CurrentVersion == nil {
 			break
@@ -3874,6 +5493,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SyncInstallationsPayload.Entries(childComplexity), true
+
+	case "SyncSourcePayload.snapshot":
+		if e.ComplexityRoot.SyncSourcePayload.Snapshot == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncSourcePayload.Snapshot(childComplexity), true
+	case "SyncSourcePayload.source":
+		if e.ComplexityRoot.SyncSourcePayload.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncSourcePayload.Source(childComplexity), true
+	case "SyncSourcePayload.unchanged":
+		if e.ComplexityRoot.SyncSourcePayload.Unchanged == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncSourcePayload.Unchanged(childComplexity), true
+	case "SyncSourcePayload.validation":
+		if e.ComplexityRoot.SyncSourcePayload.Validation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncSourcePayload.Validation(childComplexity), true
 
 	case "TaskPackageCase.caseKind":
 		if e.ComplexityRoot.TaskPackageCase.CaseKind == nil {
@@ -4000,6 +5644,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UpdateApiKeyPayload.APIKey(childComplexity), true
 
+	case "UpdateConnectionPayload.link":
+		if e.ComplexityRoot.UpdateConnectionPayload.Link == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateConnectionPayload.Link(childComplexity), true
+
 	case "UpdateEntryPayload.entry":
 		if e.ComplexityRoot.UpdateEntryPayload.Entry == nil {
 			break
@@ -4007,12 +5658,132 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UpdateEntryPayload.Entry(childComplexity), true
 
+	case "UpdateSourcePayload.source":
+		if e.ComplexityRoot.UpdateSourcePayload.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateSourcePayload.Source(childComplexity), true
+
 	case "UpdateSuitePayload.suite":
 		if e.ComplexityRoot.UpdateSuitePayload.Suite == nil {
 			break
 		}
 
 		return e.ComplexityRoot.UpdateSuitePayload.Suite(childComplexity), true
+
+	case "UploadSource.createdAt":
+		if e.ComplexityRoot.UploadSource.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSource.CreatedAt(childComplexity), true
+	case "UploadSource.createdBy":
+		if e.ComplexityRoot.UploadSource.CreatedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSource.CreatedBy(childComplexity), true
+	case "UploadSource.currentSnapshot":
+		if e.ComplexityRoot.UploadSource.CurrentSnapshot == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSource.CurrentSnapshot(childComplexity), true
+	case "UploadSource.label":
+		if e.ComplexityRoot.UploadSource.Label == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSource.Label(childComplexity), true
+	case "UploadSource.id":
+		if e.ComplexityRoot.UploadSource.ShownID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSource.ShownID(childComplexity), true
+	case "UploadSource.skill":
+		if e.ComplexityRoot.UploadSource.Skill == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSource.Skill(childComplexity), true
+	case "UploadSource.skillId":
+		if e.ComplexityRoot.UploadSource.SkillID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSource.SkillID(childComplexity), true
+	case "UploadSource.snapshots":
+		if e.ComplexityRoot.UploadSource.Snapshots == nil {
+			break
+		}
+
+		args, err := ec.field_UploadSource_snapshots_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.UploadSource.Snapshots(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "UploadSource.sourceType":
+		if e.ComplexityRoot.UploadSource.SourceType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSource.SourceType(childComplexity), true
+	case "UploadSource.suites":
+		if e.ComplexityRoot.UploadSource.Suites == nil {
+			break
+		}
+
+		args, err := ec.field_UploadSource_suites_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.UploadSource.Suites(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "UploadSource.validationReports":
+		if e.ComplexityRoot.UploadSource.ValidationReports == nil {
+			break
+		}
+
+		args, err := ec.field_UploadSource_validationReports_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.UploadSource.ValidationReports(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+
+	case "UploadSourcePayload.isNew":
+		if e.ComplexityRoot.UploadSourcePayload.IsNew == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSourcePayload.IsNew(childComplexity), true
+	case "UploadSourcePayload.snapshot":
+		if e.ComplexityRoot.UploadSourcePayload.Snapshot == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSourcePayload.Snapshot(childComplexity), true
+	case "UploadSourcePayload.source":
+		if e.ComplexityRoot.UploadSourcePayload.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSourcePayload.Source(childComplexity), true
+	case "UploadSourcePayload.unchanged":
+		if e.ComplexityRoot.UploadSourcePayload.Unchanged == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSourcePayload.Unchanged(childComplexity), true
+	case "UploadSourcePayload.validation":
+		if e.ComplexityRoot.UploadSourcePayload.Validation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UploadSourcePayload.Validation(childComplexity), true
 
 	case "User.email":
 		if e.ComplexityRoot.User.Email == nil {
@@ -4076,6 +5847,118 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.UserEdge.Node(childComplexity), true
+
+	case "ValidationIssue.code":
+		if e.ComplexityRoot.ValidationIssue.Code == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationIssue.Code(childComplexity), true
+	case "ValidationIssue.level":
+		if e.ComplexityRoot.ValidationIssue.Level == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationIssue.Level(childComplexity), true
+	case "ValidationIssue.line":
+		if e.ComplexityRoot.ValidationIssue.Line == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationIssue.Line(childComplexity), true
+	case "ValidationIssue.message":
+		if e.ComplexityRoot.ValidationIssue.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationIssue.Message(childComplexity), true
+	case "ValidationIssue.path":
+		if e.ComplexityRoot.ValidationIssue.Path == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationIssue.Path(childComplexity), true
+
+	case "ValidationReport.createdAt":
+		if e.ComplexityRoot.ValidationReport.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReport.CreatedAt(childComplexity), true
+	case "ValidationReport.id":
+		if e.ComplexityRoot.ValidationReport.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReport.ID(childComplexity), true
+	case "ValidationReport.issues":
+		if e.ComplexityRoot.ValidationReport.Issues == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReport.Issues(childComplexity), true
+	case "ValidationReport.rulesVersion":
+		if e.ComplexityRoot.ValidationReport.RulesVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReport.RulesVersion(childComplexity), true
+	case "ValidationReport.snapshot":
+		if e.ComplexityRoot.ValidationReport.Snapshot == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReport.Snapshot(childComplexity), true
+	case "ValidationReport.snapshotId":
+		if e.ComplexityRoot.ValidationReport.SnapshotID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReport.SnapshotID(childComplexity), true
+	case "ValidationReport.status":
+		if e.ComplexityRoot.ValidationReport.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReport.Status(childComplexity), true
+
+	case "ValidationReportConnection.edges":
+		if e.ComplexityRoot.ValidationReportConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReportConnection.Edges(childComplexity), true
+	case "ValidationReportConnection.nodes":
+		if e.ComplexityRoot.ValidationReportConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReportConnection.Nodes(childComplexity), true
+	case "ValidationReportConnection.pageInfo":
+		if e.ComplexityRoot.ValidationReportConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReportConnection.PageInfo(childComplexity), true
+	case "ValidationReportConnection.totalCount":
+		if e.ComplexityRoot.ValidationReportConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReportConnection.TotalCount(childComplexity), true
+
+	case "ValidationReportEdge.cursor":
+		if e.ComplexityRoot.ValidationReportEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReportEdge.Cursor(childComplexity), true
+	case "ValidationReportEdge.node":
+		if e.ComplexityRoot.ValidationReportEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReportEdge.Node(childComplexity), true
 
 	case "VersionQuality.avgConfidence":
 		if e.ComplexityRoot.VersionQuality.AvgConfidence == nil {
@@ -4154,9 +6037,12 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
 		ec.unmarshalInputAddMemberInput,
+		ec.unmarshalInputBindInstallationInput,
+		ec.unmarshalInputConnectRepositoryInput,
 		ec.unmarshalInputCreateAlertInput,
 		ec.unmarshalInputCreateApiKeyInput,
 		ec.unmarshalInputCreateEntryMetadata,
+		ec.unmarshalInputCreateSourceInput,
 		ec.unmarshalInputCreateSuiteInput,
 		ec.unmarshalInputDryRunInput,
 		ec.unmarshalInputEntryFilter,
@@ -4166,12 +6052,17 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputPushVersionMetadata,
 		ec.unmarshalInputRollbackEntryInput,
 		ec.unmarshalInputSkillFilter,
+		ec.unmarshalInputSourceFileInput,
+		ec.unmarshalInputSourceFilter,
 		ec.unmarshalInputSuiteFilter,
 		ec.unmarshalInputSyncInput,
 		ec.unmarshalInputUpdateAlertInput,
 		ec.unmarshalInputUpdateApiKeyInput,
+		ec.unmarshalInputUpdateConnectionInput,
 		ec.unmarshalInputUpdateEntryInput,
+		ec.unmarshalInputUpdateSourceInput,
 		ec.unmarshalInputUpdateSuiteInput,
+		ec.unmarshalInputUploadSourceInput,
 	)
 	first := true
 
@@ -4765,6 +6656,8 @@ type EvalSuite implements Node {
   name: String!
   "The cloud source the suite belongs to, a bare UUID; null when it belongs to none."
   sourceId: ID
+  "The cloud source the suite belongs to; null when it belongs to none."
+  source: CloudSource
   "Where the cases come from. It never changes."
   sourceKind: SuiteSourceKind!
   "Who judges the cases."
@@ -5043,6 +6936,17 @@ type Skill implements Node {
   registryEntry: RegistryEntry
   "When it was first named."
   createdAt: Time!
+  "The cloud sources that are about it, newest first."
+  sources(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): CloudSourceConnection!
 }
 
 "A page of skills."
@@ -5459,6 +7363,366 @@ type TestAlertPayload {
   message: String!
 }
 
+"Where the folder of a cloud source comes from."
+enum SourceType {
+  "It is uploaded, as a zip archive or as files."
+  UPLOAD
+  "It is read from a repository of the code host."
+  REPOHOST
+}
+
+"What a validation found."
+enum ValidationStatus {
+  "Nothing to complain of."
+  PASSED
+  "Warnings only."
+  WARNING
+  "At least one error: an agent may not be able to use the skill."
+  FAILED
+}
+
+"How bad an issue is."
+enum IssueLevel {
+  "The folder breaks the Agent Skills format."
+  ERROR
+  "It works, but not as somebody may expect."
+  WARNING
+}
+
+"What became of a file between two snapshots."
+enum FileStatus {
+  "Only the later snapshot has it."
+  ADDED
+  "Only the earlier snapshot has it."
+  REMOVED
+  "Both have it, with different content."
+  CHANGED
+}
+
+"Whose account of the code host an installation is for."
+enum AccountType {
+  "A person's."
+  USER @wire(name: "User")
+  "An organization's."
+  ORGANIZATION @wire(name: "Organization")
+}
+
+"""
+A hosted folder with a skill. Every change of its content makes a snapshot, which is validated. Shown and taken with the
+prefix ` + "`" + `src_` + "`" + `; the bare UUID is taken, too.
+"""
+interface CloudSource implements Node {
+  "The source's id: ` + "`" + `src_` + "`" + ` and a UUID."
+  id: ID!
+  "A label for people, 1 to 200 characters."
+  label: String!
+  "Where the folder comes from."
+  sourceType: SourceType!
+  "The id of the skill it is about; null until it is linked."
+  skillId: ID
+  """
+  The skill it is about. A source that nobody has linked is linked by the name in its SKILL.md, at the first snapshot without
+  errors; from then on the link stays as it is. Null until then.
+  """
+  skill: Skill
+  "The newest snapshot; null while there is none."
+  currentSnapshot: Snapshot
+  "Every content that the source has had, newest first."
+  snapshots(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): SnapshotConnection!
+  "The reports on its snapshots, newest first."
+  validationReports(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): ValidationReportConnection!
+  "The eval suites that belong to it, newest first, archived ones included."
+  suites(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): EvalSuiteConnection!
+  "Who made it; null when the server did."
+  createdBy: User
+  "When it was made."
+  createdAt: Time!
+}
+
+"A cloud source whose folder is uploaded."
+type UploadSource implements CloudSource & Node {
+  "The source's id: ` + "`" + `src_` + "`" + ` and a UUID."
+  id: ID!
+  "A label for people, 1 to 200 characters."
+  label: String!
+  "Where the folder comes from."
+  sourceType: SourceType!
+  "The id of the skill it is about; null until it is linked."
+  skillId: ID
+  """
+  The skill it is about. A source that nobody has linked is linked by the name in its SKILL.md, at the first snapshot without
+  errors; from then on the link stays as it is. Null until then.
+  """
+  skill: Skill
+  "The newest snapshot; null while there is none."
+  currentSnapshot: Snapshot
+  "Every content that the source has had, newest first."
+  snapshots(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): SnapshotConnection!
+  "The reports on its snapshots, newest first."
+  validationReports(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): ValidationReportConnection!
+  "The eval suites that belong to it, newest first, archived ones included."
+  suites(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): EvalSuiteConnection!
+  "Who made it; null when the server did."
+  createdBy: User
+  "When it was made."
+  createdAt: Time!
+}
+
+"A cloud source whose folder is read from a repository of the code host."
+type RepohostSource implements CloudSource & Node {
+  "The source's id: ` + "`" + `src_` + "`" + ` and a UUID."
+  id: ID!
+  "A label for people, 1 to 200 characters."
+  label: String!
+  "Where the folder comes from."
+  sourceType: SourceType!
+  "The id of the skill it is about; null until it is linked."
+  skillId: ID
+  """
+  The skill it is about. A source that nobody has linked is linked by the name in its SKILL.md, at the first snapshot without
+  errors; from then on the link stays as it is. Null until then.
+  """
+  skill: Skill
+  "The newest snapshot; null while there is none."
+  currentSnapshot: Snapshot
+  "Every content that the source has had, newest first."
+  snapshots(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): SnapshotConnection!
+  "The reports on its snapshots, newest first."
+  validationReports(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): ValidationReportConnection!
+  "The eval suites that belong to it, newest first, archived ones included."
+  suites(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): EvalSuiteConnection!
+  "Who made it; null when the server did."
+  createdBy: User
+  "When it was made."
+  createdAt: Time!
+  "The repository, as ` + "`" + `owner/repo` + "`" + `."
+  repoFullName: String!
+  "The branch that is read."
+  defaultBranch: String!
+  "The folder of the skill in the repository; ` + "`" + `.` + "`" + ` is its root."
+  skillPath: String!
+  "The installation that it is read with."
+  installation: RepoInstallation! @auth(plan: PRO, can: REGISTRY_PUSH)
+}
+
+"A page of cloud sources."
+type CloudSourceConnection {
+  "The sources with their cursors."
+  edges: [CloudSourceEdge!]!
+  "The sources alone."
+  nodes: [CloudSource!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"A cloud source in a page."
+type CloudSourceEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The source."
+  node: CloudSource!
+}
+
+"Which cloud sources to list. Everything given must hold."
+input SourceFilter {
+  "Only sources of this type."
+  type: SourceType
+  "Only sources that are linked to this skill."
+  skillId: ID
+  "Only sources whose label contains this text, whatever the case of its letters A to Z; 1 to 200 characters."
+  labelContains: String
+}
+
+"The content of a cloud source from one change to the next. It never changes."
+type Snapshot implements Node {
+  "The snapshot's id."
+  id: ID!
+  "Its number in the source, from 1."
+  number: Int!
+  "The source whose content it is."
+  source: CloudSource!
+  """
+  The SHA-256, in hex, of the list of its files: a line with path, size and SHA-256 for each, with tabs between them, in the order of
+  the paths, byte by byte. The same files have the same hash, however they were packed.
+  """
+  contentHash: String!
+  "How many files there are."
+  fileCount: Int!
+  "Their size together, in bytes."
+  totalBytes: Int64!
+  "The commit it was read from; null for an upload."
+  sourceRef: String
+  "Its files, in the order of their paths, byte by byte."
+  files(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): SnapshotFileConnection!
+  "One file; null when there is none at that path."
+  file(
+    "Its path, exactly."
+    path: String!
+  ): SnapshotFile
+  "What is wrong with it, by the newest rules that it was held against."
+  report: ValidationReport!
+  "Who brought it; null when the server did."
+  createdBy: User
+  "When it was made."
+  createdAt: Time!
+}
+
+"A page of snapshots."
+type SnapshotConnection {
+  "The snapshots with their cursors."
+  edges: [SnapshotEdge!]!
+  "The snapshots alone."
+  nodes: [Snapshot!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"A snapshot in a page."
+type SnapshotEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The snapshot."
+  node: Snapshot!
+}
+
+"A file of a snapshot."
+type SnapshotFile {
+  "Its path in the folder, with slashes."
+  path: String!
+  "Its size in bytes."
+  size: Int64!
+  "The SHA-256 of its content, in hex."
+  sha256: String!
+  "Its content; null when it is no text in UTF-8, or larger than 200 KiB."
+  text: String @cost(weight: 500)
+}
+
+"A page of files."
+type SnapshotFileConnection {
+  "The files with their cursors."
+  edges: [SnapshotFileEdge!]!
+  "The files alone."
+  nodes: [SnapshotFile!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"A file in a page."
+type SnapshotFileEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The file."
+  node: SnapshotFile!
+}
+
+"What changed between two snapshots."
+type SnapshotDiff {
+  "How many files only the later snapshot has."
+  added: Int!
+  "How many files only the earlier snapshot has."
+  removed: Int!
+  "How many files both have, with different content."
+  changed: Int!
+  "The files that differ, in the order of their paths; at most 1,000."
+  files: [FileChange!]! @cost(size: 100)
+}
+
 "What a registry entry is."
 enum EntryType {
   "A skill: a folder with a ` + "`" + `SKILL.md` + "`" + `."
@@ -5610,6 +7874,8 @@ type RegistryEntry implements Node {
     "Size of numbered pages, 1 to 100; 20 when omitted."
     perPage: Int
   ): AlertConnection!
+  "The connection that publishes to it; null when there is none, or for an entry of another organization."
+  repoLink: RepoLink @auth(plan: PRO, can: REGISTRY_PUSH)
   "Who made it; null when the server did, or somebody of another organization."
   createdBy: User
   "When it was made."
@@ -5684,19 +7950,20 @@ type RegistryVersion implements Node {
     path: String!
   ): FileContent @cost(weight: 500)
   """
-  What changed since another version of the same entry. Texts of up to 200 KiB are compared line by line, up to 1 MiB of
-  changes in all.
+  What changed since another version of the same entry.
   """
   diff(
     "The older version; when omitted, the one pushed before this one, or nothing at all for the first."
     from: ID
-  ): FileChanges! @cost(weight: 1000)
+  ): SnapshotDiff! @cost(weight: 100)
   "How it was published."
   source: VersionSource!
   "Tag or commit it was published from; null when none."
   sourceRef: String
   "The repository it was published from, ` + "`" + `owner/repo` + "`" + `; null when none."
   sourceRepo: String
+  "The commit it was published from; null when none."
+  sourceCommit: String
   "Mean pass rate of graded sessions that used this very version, 0 to 1; null when none did."
   passRate: Float
   "Sessions that used this very version."
@@ -5776,40 +8043,250 @@ type FileContent {
   text: String
 }
 
-"What happened to a file."
-enum FileChangeKind {
-  "It is new."
-  ADDED
-  "It is gone."
-  REMOVED
-  "Its content is another."
-  CHANGED
-}
-
-"The difference between two folders."
-type FileChanges {
-  "How many files are new."
-  added: Int!
-  "How many files are gone."
-  removed: Int!
-  "How many files have another content."
-  changed: Int!
-  "The files that differ, by path."
-  files: [FileChange!]! @cost(size: 20)
-}
-
-"A file that differs."
+"A file that differs between two snapshots."
 type FileChange {
-  "Its path, relative to the folder."
+  "Its path."
   path: String!
-  "What happened to it."
-  kind: FileChangeKind!
-  "Its size before, in bytes; null when it is new."
-  oldSize: Int
-  "Its size now, in bytes; null when it is gone."
-  newSize: Int
-  "The change line by line, as ` + "`" + `diff -u` + "`" + ` shows it; null for what is no text, or too large."
-  unified: String
+  "What became of it."
+  status: FileStatus!
+  "Its size before, in bytes; null when it was not there."
+  oldSize: Int64
+  "Its size after, in bytes; null when it is gone."
+  newSize: Int64
+  "The SHA-256 of its content before, in hex; null when it was not there."
+  oldSha256: String
+  "The SHA-256 of its content after, in hex; null when it is gone."
+  newSha256: String
+  """
+  The difference as a unified diff. Null when either side is no text in UTF-8 or larger than 200 KiB, and beyond the first 100 files that
+  differ or the first 4 MiB of their content.
+  """
+  unifiedDiff: String @cost(weight: 10)
+}
+
+"What is wrong with a snapshot, after the public Agent Skills format."
+type ValidationReport implements Node {
+  "The report's id."
+  id: ID!
+  "The id of the snapshot it is about."
+  snapshotId: ID!
+  "The snapshot it is about."
+  snapshot: Snapshot!
+  "The outcome."
+  status: ValidationStatus!
+  "What was found, in the order of the rules; at most 100."
+  issues: [ValidationIssue!]! @cost(size: 10)
+  "The version of the rules. When they change, every snapshot gets another report."
+  rulesVersion: Int!
+  "When it was made."
+  createdAt: Time!
+}
+
+"A page of validation reports."
+type ValidationReportConnection {
+  "The reports with their cursors."
+  edges: [ValidationReportEdge!]!
+  "The reports alone."
+  nodes: [ValidationReport!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"A validation report in a page."
+type ValidationReportEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The report."
+  node: ValidationReport!
+}
+
+"One thing that is wrong with a snapshot."
+type ValidationIssue {
+  "How bad it is."
+  level: IssueLevel!
+  "What it is, in a word for programs: ` + "`" + `name_missing` + "`" + `."
+  code: String!
+  "What it is, in words for people."
+  message: String!
+  "The file it is in; null when it is about the whole folder."
+  path: String
+  "The line in the file, from 1; null when it is about all of it."
+  line: Int
+}
+
+"An account of the code host that the organization may read repositories of."
+type RepoInstallation {
+  "The installation's id in this graph."
+  id: ID!
+  "The id that the code host gave it."
+  installationId: Int64!
+  "The account's name."
+  accountLogin: String!
+  "Whose account it is."
+  accountType: AccountType!
+  "Whether nothing is read with it for the time being."
+  suspended: Boolean!
+  "When it was bound."
+  createdAt: Time!
+  "When it was last changed."
+  updatedAt: Time!
+}
+
+"A page of installations."
+type RepoInstallationConnection {
+  "The installations with their cursors."
+  edges: [RepoInstallationEdge!]!
+  "The installations alone."
+  nodes: [RepoInstallation!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"An installation in a page."
+type RepoInstallationEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The installation."
+  node: RepoInstallation!
+}
+
+"A new cloud source."
+input CreateSourceInput {
+  "Where its folder will come from; it never changes."
+  type: SourceType!
+  "A label for people, 1 to 200 characters."
+  label: String!
+  "A skill of the organization that it is about; when omitted, the first snapshot without errors links it by its name."
+  skillId: ID
+  "For REPOHOST, where it is required: the code host's id of an installation that is bound to the organization."
+  installationId: Int64
+  "For REPOHOST, where it is required: ` + "`" + `owner/repo` + "`" + `; the owner is the installation's account."
+  repoFullName: String
+  "For REPOHOST: the branch to read; ` + "`" + `main` + "`" + ` when omitted."
+  defaultBranch: String
+  "For REPOHOST: the folder of the skill in the repository; its root, ` + "`" + `.` + "`" + `, when omitted."
+  skillPath: String
+}
+
+"What becomes of createSource."
+type CreateSourcePayload {
+  "The new source. It has no snapshot yet."
+  source: CloudSource!
+}
+
+"A change of a cloud source: what is omitted stays as it is."
+input UpdateSourceInput {
+  "A label for people, 1 to 200 characters."
+  label: String
+  "The skill of the organization that it is about."
+  skillId: ID
+}
+
+"What becomes of updateSource."
+type UpdateSourcePayload {
+  "The source as it is now."
+  source: CloudSource!
+}
+
+"What becomes of deleteSource."
+type DeleteSourcePayload {
+  "The id that is gone."
+  deletedId: ID!
+}
+
+"A file to be uploaded."
+input SourceFileInput {
+  "Its path in the folder, with slashes: the name of its part of the form."
+  path: String!
+  "Its content."
+  content: Upload!
+}
+
+"""
+A folder to be uploaded, as one archive or as files: 50 MiB as it is sent, 200 MiB unpacked, 10,000 files. Paths are relative, without ` + "`" + `..` + "`" + `, and no two
+differ by case alone. One folder around everything is taken off; ` + "`" + `__MACOSX/` + "`" + ` and ` + "`" + `.DS_Store` + "`" + ` are left out.
+"""
+input UploadSourceInput {
+  "A label for the new source, 1 to 200 characters; not needed with ` + "`" + `sourceId` + "`" + `, whose label stays."
+  label: String
+  "A skill of the organization that the source is about."
+  skillId: ID
+  "The upload source that gets a new snapshot; when omitted, a new source is made."
+  sourceId: ID
+  "A zip archive."
+  file: Upload
+  "Files, in place of an archive."
+  files: [SourceFileInput!]
+}
+
+"What becomes of uploadSource."
+type UploadSourcePayload {
+  "The source."
+  source: CloudSource!
+  "Its snapshot with the content that was sent."
+  snapshot: Snapshot!
+  "What is wrong with it."
+  validation: ValidationReport!
+  "Whether a snapshot was made."
+  isNew: Boolean!
+  "True where the content is what the source had already, and so made no snapshot; null otherwise."
+  unchanged: Boolean
+}
+
+"What becomes of syncSource."
+type SyncSourcePayload {
+  "The source."
+  source: CloudSource!
+  "Its snapshot with the content of the repository."
+  snapshot: Snapshot!
+  "What is wrong with it."
+  validation: ValidationReport!
+  "True where the content is what the source had already, and so made no snapshot; null otherwise."
+  unchanged: Boolean
+}
+
+"What becomes of importSuite."
+type ImportSuitePayload {
+  "The new suite: IMPORTED, with a trigger query for each case."
+  suite: EvalSuite!
+  "Every file of ` + "`" + `evals/*.json` + "`" + `, in the order of their paths; at most 100."
+  files: [ImportedFile!]! @cost(size: 20)
+}
+
+"What became of a file of evals."
+type ImportedFile {
+  "Its path."
+  path: String!
+  "How many cases were taken from it."
+  cases: Int!
+  "How many of its entries are no trigger cases, and were left out."
+  leftOut: Int!
+  "Why nothing was taken from it; null when something was."
+  reason: String
+}
+
+"An account of the code host to be bound to the organization."
+input BindInstallationInput {
+  "The id that the code host gave the installation; binding one again changes it."
+  installationId: Int64!
+  "The account's name: 1 to 100 letters, digits, hyphens, dots and underscores. The organization's own, or one that the operator granted."
+  accountLogin: String!
+  "Whose account it is."
+  accountType: AccountType!
+  "Whether nothing is read with it for the time being; false when omitted."
+  suspended: Boolean
+}
+
+"What becomes of bindInstallation."
+type BindInstallationPayload {
+  "The installation as it is now."
+  installation: RepoInstallation!
+  "Whether it was bound just now."
+  isNew: Boolean!
 }
 
 "A change of an entry's current version."
@@ -6066,6 +8543,317 @@ type DeleteEntryPayload {
   deletedId: ID!
 }
 
+"What is written back to the code host, for connections that want it."
+enum WriteBackMode {
+  "Nothing."
+  OFF
+  "Commit statuses and check-runs."
+  CHECKS
+  "The same: no pull requests are opened."
+  CHECKS_AND_PRS
+}
+
+"What became of an attempt to publish."
+enum AttemptStatus {
+  "It made a version."
+  PUBLISHED
+  "The version was there already."
+  UNCHANGED
+  "It made none, and says why."
+  FAILED
+}
+
+"What became of telling the code host."
+enum WriteBackStatus {
+  "The organization's mode or the connection's switch is off."
+  DISABLED
+  "To be told, or to be tried again."
+  PENDING
+  "Told."
+  SUCCESS
+  "Tried 8 times, in vain."
+  FAILED
+  "This code host, or this installation, takes no statuses."
+  UNSUPPORTED
+}
+
+"What asked for an attempt to publish."
+enum AttemptTrigger {
+  "A push to the branch."
+  BRANCH
+  "A tag that matches."
+  TAG
+  "Somebody who asked for a sync."
+  SYNC
+}
+
+"What became of a delivery of the code host."
+enum DeliveryState {
+  "It waits for its turn."
+  PENDING
+  "It was acted upon."
+  DONE
+  "Nobody follows what it tells of; ` + "`" + `outcome` + "`" + ` says why."
+  IGNORED
+}
+
+"How an organization works with its code host."
+type RepohostSettings {
+  "What is written back, for connections that want it."
+  writeBackMode: WriteBackMode!
+}
+
+"A repository that an installation may read."
+type Repository {
+  "The code host's id of it."
+  id: Int64!
+  "Owner and name, ` + "`" + `owner/repo` + "`" + `."
+  fullName: String!
+  "Whose it is."
+  owner: String!
+  "Its name."
+  name: String!
+  "Who sees it, in the code host's words."
+  visibility: String!
+  "The branch that it is cloned with."
+  defaultBranch: String!
+  "Where people look at it; empty where there is no such page."
+  htmlUrl: String!
+  "When something was last pushed to it; null: never."
+  pushedAt: Time
+  "Whether another organization has a connection to it."
+  connectedElsewhere: Boolean!
+}
+
+"A connection: pushes to a repository publish versions of a registry entry."
+type RepoLink implements Node {
+  "The connection's id."
+  id: ID!
+  "The id of the organization."
+  organizationId: ID!
+  "The entry that is published to."
+  entry: RegistryEntry!
+  "The installation that the repository is read with."
+  installation: RepoInstallation!
+  "Owner and name of the repository, ` + "`" + `owner/repo` + "`" + `."
+  repoFullName: String!
+  "Whose repository it is."
+  repoOwner: String!
+  "The repository's name."
+  repoName: String!
+  "The branch whose pushes publish prereleases."
+  defaultBranch: String!
+  "The folder of the skill in the repository; ` + "`" + `.` + "`" + ` is its root."
+  skillPath: String!
+  "Whether tags publish releases."
+  autoPublish: Boolean!
+  "Whether commit statuses and check-runs are posted, when the organization's mode allows it."
+  writeBackEnabled: Boolean!
+  "Which tags publish releases: ` + "`" + `*` + "`" + ` stands for any text, ` + "`" + `?` + "`" + ` for any one character, ` + "`" + `[a-z]` + "`" + ` for one of several."
+  tagPattern: String!
+  "Under which name statuses are posted."
+  statusContext: String!
+  "The last attempt to publish; null before the first."
+  lastAttempt: PublishAttempt
+  "Every attempt to publish, newest first."
+  attempts(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): PublishAttemptConnection!
+  "Who made it; null when the server did."
+  createdBy: User
+  "When it was made."
+  createdAt: Time!
+  "When it was last changed."
+  updatedAt: Time!
+}
+
+"A page of connections."
+type RepoLinkConnection {
+  "The connections with their cursors."
+  edges: [RepoLinkEdge!]!
+  "The connections alone."
+  nodes: [RepoLink!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"A connection in a page."
+type RepoLinkEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The connection."
+  node: RepoLink!
+}
+
+"An attempt to publish a version from a repository."
+type PublishAttempt implements Node {
+  "The attempt's id."
+  id: ID!
+  "The connection that it was made for."
+  link: RepoLink!
+  "What asked for it."
+  trigger: AttemptTrigger!
+  "What became of it."
+  status: AttemptStatus!
+  "The version that it made or found, as it is called; null when it failed."
+  versionName: String
+  "The version that it made or found; null when it failed, or when it is gone."
+  version: RegistryVersion
+  "The tag, or the full commit id."
+  sourceRef: String!
+  "The commit; null when it was not found."
+  commit: String
+  "What happened, in words."
+  message: String!
+  "What became of telling the code host."
+  writeBackStatus: WriteBackStatus!
+  "Why telling failed; null when it did not."
+  writeBackMessage: String
+  "The code host's id of the check-run; null until it is posted."
+  checkRunId: String
+  "When."
+  createdAt: Time!
+}
+
+"A page of attempts."
+type PublishAttemptConnection {
+  "The attempts with their cursors."
+  edges: [PublishAttemptEdge!]!
+  "The attempts alone."
+  nodes: [PublishAttempt!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"An attempt in a page."
+type PublishAttemptEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The attempt."
+  node: PublishAttempt!
+}
+
+"Something that the code host has told us."
+type RepoDelivery implements Node {
+  "The delivery's id with us."
+  id: ID!
+  "The code host's id of it: each is taken once."
+  deliveryKey: String!
+  "What sort of event: ` + "`" + `push` + "`" + `, ` + "`" + `installation` + "`" + `, ` + "`" + `repository` + "`" + `."
+  event: String!
+  "What happened to it, for events that say; null for others."
+  action: String
+  "The repository, ` + "`" + `owner/repo` + "`" + `; null when it is about none."
+  repoFullName: String
+  "The branch or tag, such as ` + "`" + `refs/tags/v1.0.0` + "`" + `; null when it is about none."
+  ref: String
+  "What became of it."
+  state: DeliveryState!
+  "What became of it, in words; null while it waits."
+  outcome: String
+  "When it came in."
+  receivedAt: Time!
+}
+
+"A page of deliveries."
+type RepoDeliveryConnection {
+  "The deliveries with their cursors."
+  edges: [RepoDeliveryEdge!]!
+  "The deliveries alone."
+  nodes: [RepoDelivery!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"A delivery in a page."
+type RepoDeliveryEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The delivery."
+  node: RepoDelivery!
+}
+
+"A new connection."
+input ConnectRepositoryInput {
+  "The registry entry to publish to; it has at most one connection."
+  entryId: ID!
+  "The installation, bound to the organization, that may read the repository."
+  installationId: Int64!
+  "The repository, ` + "`" + `owner/repo` + "`" + `."
+  repoFullName: String!
+  "The branch whose pushes publish prereleases; ` + "`" + `main` + "`" + ` when omitted."
+  defaultBranch: String
+  "The folder of the skill in the repository; ` + "`" + `.` + "`" + `, its root, when omitted."
+  skillPath: String
+  "Whether tags publish releases; true when omitted."
+  autoPublish: Boolean
+  "Whether commit statuses and check-runs are posted, when the organization's mode allows it; false when omitted."
+  writeBackEnabled: Boolean
+  "Which tags publish releases; ` + "`" + `v*` + "`" + ` when omitted."
+  tagPattern: String
+}
+
+"What becomes of connectRepository."
+type ConnectRepositoryPayload {
+  "The new connection."
+  link: RepoLink!
+}
+
+"A change of a connection: what is omitted stays as it is."
+input UpdateConnectionInput {
+  "Whether commit statuses and check-runs are posted."
+  writeBackEnabled: Boolean
+  "The branch whose pushes publish prereleases."
+  defaultBranch: String
+  "The folder of the skill in the repository."
+  skillPath: String
+  "Whether tags publish releases."
+  autoPublish: Boolean
+  "Which tags publish releases."
+  tagPattern: String
+}
+
+"What becomes of updateConnection."
+type UpdateConnectionPayload {
+  "The connection as it is now."
+  link: RepoLink!
+}
+
+"What becomes of deleteConnection."
+type DeleteConnectionPayload {
+  "The id that is gone. Versions that it published stay."
+  deletedId: ID!
+}
+
+"What becomes of syncConnection."
+type SyncConnectionPayload {
+  "The connection."
+  link: RepoLink!
+  "The attempt for the head of the branch."
+  attempt: PublishAttempt!
+  "When the version was published; null when there is none."
+  publishedAt: Time
+}
+
+"What becomes of changeRepohostSettings."
+type ChangeRepohostSettingsPayload {
+  "The settings as they are now."
+  settings: RepohostSettings!
+}
+
 "What can be asked. Everything is seen from the organization of the API key."
 type Query {
   "Who is asking, and what they may do."
@@ -6160,6 +8948,42 @@ type Query {
     "In which order; newest first when omitted."
     orderBy: SuiteOrder = CREATED_AT
   ): EvalSuiteConnection!
+  "One cloud source; an error with code NOT_FOUND when there is none, and FORBIDDEN when it is another organization's."
+  source(
+    "The source's id, with or without ` + "`" + `src_` + "`" + `."
+    id: ID!
+  ): CloudSource
+  "The organization's cloud sources, newest first."
+  sources(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: SourceFilter
+  ): CloudSourceConnection!
+  "What changed between two snapshots, of one source or of two."
+  snapshotDiff(
+    "The id of the earlier snapshot."
+    from: ID!
+    "The id of the later snapshot."
+    to: ID!
+  ): SnapshotDiff @cost(weight: 100)
+  "The installations of the code host that are bound to the organization, newest first."
+  repoInstallations(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): RepoInstallationConnection! @auth(plan: PRO, can: REGISTRY_PUSH)
   "One registry entry: one of the organization's, or a public or unlisted one; an error with code NOT_FOUND when there is none."
   entry(
     "The entry's id."
@@ -6219,6 +9043,40 @@ type Query {
     "Only this device; every device when omitted."
     deviceId: String
   ): [SyncEntry!]! @cost(size: 100)
+  "How the organization works with its code host."
+  repohostSettings: RepohostSettings! @auth(plan: PRO, can: REGISTRY_PUSH)
+  "The repositories that an installation may read, by name."
+  repositories(
+    "The installation, which must be bound to the organization."
+    installationId: Int64!
+  ): [Repository!]! @auth(plan: PRO, can: REGISTRY_PUSH) @cost(size: 100, weight: 100)
+  "One connection; an error with code NOT_FOUND when there is none."
+  repoLink(
+    "The connection's id."
+    id: ID!
+  ): RepoLink @auth(plan: PRO, can: REGISTRY_PUSH)
+  "The organization's connections, newest first."
+  repoLinks(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): RepoLinkConnection! @auth(plan: PRO, can: REGISTRY_PUSH)
+  "What the code host has told about the organization's installations, newest first; kept for 30 days."
+  repoDeliveries(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): RepoDeliveryConnection! @auth(plan: PRO, can: REGISTRY_PUSH)
 }
 
 "A new eval suite."
@@ -6469,6 +9327,50 @@ type Mutation {
     "The member's id."
     userId: ID!
   ): RemoveMemberPayload @auth(can: KEYS_MANAGE)
+  "Makes a cloud source without content."
+  createSource(
+    "The source."
+    input: CreateSourceInput!
+  ): CreateSourcePayload @auth(can: SOURCES_WRITE)
+  "Changes the label of a cloud source, or the skill it is about."
+  updateSource(
+    "The source's id."
+    id: ID!
+    "What to change."
+    input: UpdateSourceInput!
+  ): UpdateSourcePayload @auth(can: SOURCES_WRITE)
+  "Deletes a cloud source with its snapshots and reports. Its eval suites stay, and belong to no source then."
+  deleteSource(
+    "The source's id."
+    id: ID!
+  ): DeleteSourcePayload @auth(can: SOURCES_WRITE)
+  "Uploads the folder of a source, new or not. Only through POST /api/v1/cloud-sources/upload: it takes files."
+  uploadSource(
+    "The folder."
+    input: UploadSourceInput!
+  ): UploadSourcePayload @auth(can: SOURCES_WRITE)
+  "Reads the folder of a source from its repository, now. It fails with code CONFLICT when it cannot be read."
+  syncSource(
+    "The source's id."
+    id: ID!
+  ): SyncSourcePayload @auth(can: SOURCES_WRITE)
+  """
+  Makes an eval suite of the trigger cases in the files ` + "`" + `evals/*.json` + "`" + ` of a source's current snapshot. A file is a list of cases, or an object
+  with the list in ` + "`" + `evals` + "`" + `, ` + "`" + `cases` + "`" + `, ` + "`" + `queries` + "`" + ` or ` + "`" + `tests` + "`" + `; a case has a ` + "`" + `query` + "`" + ` (or ` + "`" + `prompt` + "`" + `, ` + "`" + `input` + "`" + `, ` + "`" + `text` + "`" + `) and ` + "`" + `should_trigger` + "`" + ` (or
+  ` + "`" + `expected` + "`" + `, true or false, or ` + "`" + `expectation` + "`" + `, as suites have it). Lists of queries in ` + "`" + `should_trigger` + "`" + ` and ` + "`" + `should_not_trigger` + "`" + ` (or ` + "`" + `positive` + "`" + `
+  and ` + "`" + `negative` + "`" + `) are taken, too. Files beyond 1 MiB, the first 100, 500 cases or 4 MiB of them are left out, and the answer says so.
+  """
+  importSuite(
+    "The source's id."
+    sourceId: ID!
+    "A label for the suite, 1 to 200 characters; made from the source's label when omitted."
+    name: String
+  ): ImportSuitePayload @auth(can: SOURCES_WRITE)
+  "Binds an installation of the code host to the organization, or changes one that is bound to it."
+  bindInstallation(
+    "The installation."
+    input: BindInstallationInput!
+  ): BindInstallationPayload @auth(plan: PRO, can: REGISTRY_PUSH)
   """
   Publishes a new entry with its first version, through ` + "`" + `POST /api/v1/registry` + "`" + `. The very same again changes nothing; another
   archive or version under the same name fails with code CONFLICT.
@@ -6538,6 +9440,36 @@ type Mutation {
     "The entry's id."
     id: ID!
   ): DeleteEntryPayload @auth(can: REGISTRY_DELETE)
+  "Changes how the organization works with its code host."
+  changeRepohostSettings(
+    "What is written back, for connections that want it."
+    writeBackMode: WriteBackMode!
+  ): ChangeRepohostSettingsPayload @auth(plan: PRO, can: REGISTRY_PUSH)
+  "Connects a repository with a registry entry: pushes publish versions from then on."
+  connectRepository(
+    "The connection."
+    input: ConnectRepositoryInput!
+  ): ConnectRepositoryPayload @auth(plan: PRO, can: REGISTRY_PUSH)
+  "Changes a connection."
+  updateConnection(
+    "The connection's id."
+    id: ID!
+    "What to change."
+    input: UpdateConnectionInput!
+  ): UpdateConnectionPayload @auth(plan: PRO, can: REGISTRY_PUSH)
+  "Deletes a connection with the history of its attempts. Versions that it published stay."
+  deleteConnection(
+    "The connection's id."
+    id: ID!
+  ): DeleteConnectionPayload @auth(plan: PRO, can: REGISTRY_PUSH)
+  """
+  Reads the repository again, now: publishes tags that match and have no version yet, oldest first and 100 at most, then the head of the
+  branch.
+  """
+  syncConnection(
+    "The connection's id."
+    id: ID!
+  ): SyncConnectionPayload @auth(plan: PRO, can: REGISTRY_PUSH)
 }
 `, BuiltIn: false},
 }
@@ -6675,6 +9607,16 @@ func (ec *executionContext) childFields_ArchiveSuitePayload(ctx context.Context,
 	return nil, fmt.Errorf("no field named %q was found under type ArchiveSuitePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_BindInstallationPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "installation":
+		return ec.fieldContext_BindInstallationPayload_installation(ctx, field)
+	case "isNew":
+		return ec.fieldContext_BindInstallationPayload_isNew(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type BindInstallationPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_CaseAssertion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "type":
@@ -6691,6 +9633,46 @@ func (ec *executionContext) childFields_ChangeMemberRolePayload(ctx context.Cont
 		return ec.fieldContext_ChangeMemberRolePayload_user(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ChangeMemberRolePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ChangeRepohostSettingsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "settings":
+		return ec.fieldContext_ChangeRepohostSettingsPayload_settings(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ChangeRepohostSettingsPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CloudSourceConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_CloudSourceConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_CloudSourceConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_CloudSourceConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_CloudSourceConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CloudSourceConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_CloudSourceEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_CloudSourceEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_CloudSourceEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CloudSourceEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ConnectRepositoryPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "link":
+		return ec.fieldContext_ConnectRepositoryPayload_link(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ConnectRepositoryPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_CreateAlertPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6721,6 +9703,14 @@ func (ec *executionContext) childFields_CreateEntryPayload(ctx context.Context, 
 		return ec.fieldContext_CreateEntryPayload_created(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CreateEntryPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CreateSourcePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "source":
+		return ec.fieldContext_CreateSourcePayload_source(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateSourcePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_CreateSuitePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6761,12 +9751,28 @@ func (ec *executionContext) childFields_DeleteAlertPayload(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type DeleteAlertPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DeleteConnectionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedId":
+		return ec.fieldContext_DeleteConnectionPayload_deletedId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteConnectionPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_DeleteEntryPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "deletedId":
 		return ec.fieldContext_DeleteEntryPayload_deletedId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DeleteEntryPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteSourcePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedId":
+		return ec.fieldContext_DeleteSourcePayload_deletedId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteSourcePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_DeleteSuitePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6825,6 +9831,8 @@ func (ec *executionContext) childFields_EvalSuite(ctx context.Context, field gra
 		return ec.fieldContext_EvalSuite_name(ctx, field)
 	case "sourceId":
 		return ec.fieldContext_EvalSuite_sourceId(ctx, field)
+	case "source":
+		return ec.fieldContext_EvalSuite_source(ctx, field)
 	case "sourceKind":
 		return ec.fieldContext_EvalSuite_sourceKind(ctx, field)
 	case "verifierKind":
@@ -6933,30 +9941,20 @@ func (ec *executionContext) childFields_FileChange(ctx context.Context, field gr
 	switch field.Name {
 	case "path":
 		return ec.fieldContext_FileChange_path(ctx, field)
-	case "kind":
-		return ec.fieldContext_FileChange_kind(ctx, field)
+	case "status":
+		return ec.fieldContext_FileChange_status(ctx, field)
 	case "oldSize":
 		return ec.fieldContext_FileChange_oldSize(ctx, field)
 	case "newSize":
 		return ec.fieldContext_FileChange_newSize(ctx, field)
-	case "unified":
-		return ec.fieldContext_FileChange_unified(ctx, field)
+	case "oldSha256":
+		return ec.fieldContext_FileChange_oldSha256(ctx, field)
+	case "newSha256":
+		return ec.fieldContext_FileChange_newSha256(ctx, field)
+	case "unifiedDiff":
+		return ec.fieldContext_FileChange_unifiedDiff(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type FileChange", field.Name)
-}
-
-func (ec *executionContext) childFields_FileChanges(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-	switch field.Name {
-	case "added":
-		return ec.fieldContext_FileChanges_added(ctx, field)
-	case "removed":
-		return ec.fieldContext_FileChanges_removed(ctx, field)
-	case "changed":
-		return ec.fieldContext_FileChanges_changed(ctx, field)
-	case "files":
-		return ec.fieldContext_FileChanges_files(ctx, field)
-	}
-	return nil, fmt.Errorf("no field named %q was found under type FileChanges", field.Name)
 }
 
 func (ec *executionContext) childFields_FileContent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6983,6 +9981,30 @@ func (ec *executionContext) childFields_FileInfo(ctx context.Context, field grap
 		return ec.fieldContext_FileInfo_sha256(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type FileInfo", field.Name)
+}
+
+func (ec *executionContext) childFields_ImportSuitePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "suite":
+		return ec.fieldContext_ImportSuitePayload_suite(ctx, field)
+	case "files":
+		return ec.fieldContext_ImportSuitePayload_files(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ImportSuitePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ImportedFile(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "path":
+		return ec.fieldContext_ImportedFile_path(ctx, field)
+	case "cases":
+		return ec.fieldContext_ImportedFile_cases(ctx, field)
+	case "leftOut":
+		return ec.fieldContext_ImportedFile_leftOut(ctx, field)
+	case "reason":
+		return ec.fieldContext_ImportedFile_reason(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ImportedFile", field.Name)
 }
 
 func (ec *executionContext) childFields_Incident(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7183,6 +10205,62 @@ func (ec *executionContext) childFields_PageInfo(ctx context.Context, field grap
 	return nil, fmt.Errorf("no field named %q was found under type PageInfo", field.Name)
 }
 
+func (ec *executionContext) childFields_PublishAttempt(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_PublishAttempt_id(ctx, field)
+	case "link":
+		return ec.fieldContext_PublishAttempt_link(ctx, field)
+	case "trigger":
+		return ec.fieldContext_PublishAttempt_trigger(ctx, field)
+	case "status":
+		return ec.fieldContext_PublishAttempt_status(ctx, field)
+	case "versionName":
+		return ec.fieldContext_PublishAttempt_versionName(ctx, field)
+	case "version":
+		return ec.fieldContext_PublishAttempt_version(ctx, field)
+	case "sourceRef":
+		return ec.fieldContext_PublishAttempt_sourceRef(ctx, field)
+	case "commit":
+		return ec.fieldContext_PublishAttempt_commit(ctx, field)
+	case "message":
+		return ec.fieldContext_PublishAttempt_message(ctx, field)
+	case "writeBackStatus":
+		return ec.fieldContext_PublishAttempt_writeBackStatus(ctx, field)
+	case "writeBackMessage":
+		return ec.fieldContext_PublishAttempt_writeBackMessage(ctx, field)
+	case "checkRunId":
+		return ec.fieldContext_PublishAttempt_checkRunId(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_PublishAttempt_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PublishAttempt", field.Name)
+}
+
+func (ec *executionContext) childFields_PublishAttemptConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_PublishAttemptConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_PublishAttemptConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_PublishAttemptConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_PublishAttemptConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PublishAttemptConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_PublishAttemptEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_PublishAttemptEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_PublishAttemptEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PublishAttemptEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_PushCounts(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "sessions":
@@ -7287,6 +10365,8 @@ func (ec *executionContext) childFields_RegistryEntry(ctx context.Context, field
 		return ec.fieldContext_RegistryEntry_skill(ctx, field)
 	case "alerts":
 		return ec.fieldContext_RegistryEntry_alerts(ctx, field)
+	case "repoLink":
+		return ec.fieldContext_RegistryEntry_repoLink(ctx, field)
 	case "createdBy":
 		return ec.fieldContext_RegistryEntry_createdBy(ctx, field)
 	case "createdAt":
@@ -7363,6 +10443,8 @@ func (ec *executionContext) childFields_RegistryVersion(ctx context.Context, fie
 		return ec.fieldContext_RegistryVersion_sourceRef(ctx, field)
 	case "sourceRepo":
 		return ec.fieldContext_RegistryVersion_sourceRepo(ctx, field)
+	case "sourceCommit":
+		return ec.fieldContext_RegistryVersion_sourceCommit(ctx, field)
 	case "passRate":
 		return ec.fieldContext_RegistryVersion_passRate(ctx, field)
 	case "sessions":
@@ -7461,6 +10543,196 @@ func (ec *executionContext) childFields_RemoveMemberPayload(ctx context.Context,
 	return nil, fmt.Errorf("no field named %q was found under type RemoveMemberPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_RepoDelivery(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_RepoDelivery_id(ctx, field)
+	case "deliveryKey":
+		return ec.fieldContext_RepoDelivery_deliveryKey(ctx, field)
+	case "event":
+		return ec.fieldContext_RepoDelivery_event(ctx, field)
+	case "action":
+		return ec.fieldContext_RepoDelivery_action(ctx, field)
+	case "repoFullName":
+		return ec.fieldContext_RepoDelivery_repoFullName(ctx, field)
+	case "ref":
+		return ec.fieldContext_RepoDelivery_ref(ctx, field)
+	case "state":
+		return ec.fieldContext_RepoDelivery_state(ctx, field)
+	case "outcome":
+		return ec.fieldContext_RepoDelivery_outcome(ctx, field)
+	case "receivedAt":
+		return ec.fieldContext_RepoDelivery_receivedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RepoDelivery", field.Name)
+}
+
+func (ec *executionContext) childFields_RepoDeliveryConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_RepoDeliveryConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_RepoDeliveryConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_RepoDeliveryConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_RepoDeliveryConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RepoDeliveryConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_RepoDeliveryEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_RepoDeliveryEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_RepoDeliveryEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RepoDeliveryEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_RepoInstallation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_RepoInstallation_id(ctx, field)
+	case "installationId":
+		return ec.fieldContext_RepoInstallation_installationId(ctx, field)
+	case "accountLogin":
+		return ec.fieldContext_RepoInstallation_accountLogin(ctx, field)
+	case "accountType":
+		return ec.fieldContext_RepoInstallation_accountType(ctx, field)
+	case "suspended":
+		return ec.fieldContext_RepoInstallation_suspended(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_RepoInstallation_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_RepoInstallation_updatedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RepoInstallation", field.Name)
+}
+
+func (ec *executionContext) childFields_RepoInstallationConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_RepoInstallationConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_RepoInstallationConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_RepoInstallationConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_RepoInstallationConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RepoInstallationConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_RepoInstallationEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_RepoInstallationEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_RepoInstallationEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RepoInstallationEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_RepoLink(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_RepoLink_id(ctx, field)
+	case "organizationId":
+		return ec.fieldContext_RepoLink_organizationId(ctx, field)
+	case "entry":
+		return ec.fieldContext_RepoLink_entry(ctx, field)
+	case "installation":
+		return ec.fieldContext_RepoLink_installation(ctx, field)
+	case "repoFullName":
+		return ec.fieldContext_RepoLink_repoFullName(ctx, field)
+	case "repoOwner":
+		return ec.fieldContext_RepoLink_repoOwner(ctx, field)
+	case "repoName":
+		return ec.fieldContext_RepoLink_repoName(ctx, field)
+	case "defaultBranch":
+		return ec.fieldContext_RepoLink_defaultBranch(ctx, field)
+	case "skillPath":
+		return ec.fieldContext_RepoLink_skillPath(ctx, field)
+	case "autoPublish":
+		return ec.fieldContext_RepoLink_autoPublish(ctx, field)
+	case "writeBackEnabled":
+		return ec.fieldContext_RepoLink_writeBackEnabled(ctx, field)
+	case "tagPattern":
+		return ec.fieldContext_RepoLink_tagPattern(ctx, field)
+	case "statusContext":
+		return ec.fieldContext_RepoLink_statusContext(ctx, field)
+	case "lastAttempt":
+		return ec.fieldContext_RepoLink_lastAttempt(ctx, field)
+	case "attempts":
+		return ec.fieldContext_RepoLink_attempts(ctx, field)
+	case "createdBy":
+		return ec.fieldContext_RepoLink_createdBy(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_RepoLink_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_RepoLink_updatedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RepoLink", field.Name)
+}
+
+func (ec *executionContext) childFields_RepoLinkConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_RepoLinkConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_RepoLinkConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_RepoLinkConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_RepoLinkConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RepoLinkConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_RepoLinkEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_RepoLinkEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_RepoLinkEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RepoLinkEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_RepohostSettings(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "writeBackMode":
+		return ec.fieldContext_RepohostSettings_writeBackMode(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RepohostSettings", field.Name)
+}
+
+func (ec *executionContext) childFields_Repository(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Repository_id(ctx, field)
+	case "fullName":
+		return ec.fieldContext_Repository_fullName(ctx, field)
+	case "owner":
+		return ec.fieldContext_Repository_owner(ctx, field)
+	case "name":
+		return ec.fieldContext_Repository_name(ctx, field)
+	case "visibility":
+		return ec.fieldContext_Repository_visibility(ctx, field)
+	case "defaultBranch":
+		return ec.fieldContext_Repository_defaultBranch(ctx, field)
+	case "htmlUrl":
+		return ec.fieldContext_Repository_htmlUrl(ctx, field)
+	case "pushedAt":
+		return ec.fieldContext_Repository_pushedAt(ctx, field)
+	case "connectedElsewhere":
+		return ec.fieldContext_Repository_connectedElsewhere(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Repository", field.Name)
+}
+
 func (ec *executionContext) childFields_RevokeApiKeyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "apiKey":
@@ -7533,6 +10805,8 @@ func (ec *executionContext) childFields_Skill(ctx context.Context, field graphql
 		return ec.fieldContext_Skill_registryEntry(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Skill_createdAt(ctx, field)
+	case "sources":
+		return ec.fieldContext_Skill_sources(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Skill", field.Name)
 }
@@ -7601,6 +10875,112 @@ func (ec *executionContext) childFields_SkillRates(ctx context.Context, field gr
 	return nil, fmt.Errorf("no field named %q was found under type SkillRates", field.Name)
 }
 
+func (ec *executionContext) childFields_Snapshot(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Snapshot_id(ctx, field)
+	case "number":
+		return ec.fieldContext_Snapshot_number(ctx, field)
+	case "source":
+		return ec.fieldContext_Snapshot_source(ctx, field)
+	case "contentHash":
+		return ec.fieldContext_Snapshot_contentHash(ctx, field)
+	case "fileCount":
+		return ec.fieldContext_Snapshot_fileCount(ctx, field)
+	case "totalBytes":
+		return ec.fieldContext_Snapshot_totalBytes(ctx, field)
+	case "sourceRef":
+		return ec.fieldContext_Snapshot_sourceRef(ctx, field)
+	case "files":
+		return ec.fieldContext_Snapshot_files(ctx, field)
+	case "file":
+		return ec.fieldContext_Snapshot_file(ctx, field)
+	case "report":
+		return ec.fieldContext_Snapshot_report(ctx, field)
+	case "createdBy":
+		return ec.fieldContext_Snapshot_createdBy(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Snapshot_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Snapshot", field.Name)
+}
+
+func (ec *executionContext) childFields_SnapshotConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_SnapshotConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_SnapshotConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_SnapshotConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_SnapshotConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SnapshotConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_SnapshotDiff(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "added":
+		return ec.fieldContext_SnapshotDiff_added(ctx, field)
+	case "removed":
+		return ec.fieldContext_SnapshotDiff_removed(ctx, field)
+	case "changed":
+		return ec.fieldContext_SnapshotDiff_changed(ctx, field)
+	case "files":
+		return ec.fieldContext_SnapshotDiff_files(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SnapshotDiff", field.Name)
+}
+
+func (ec *executionContext) childFields_SnapshotEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_SnapshotEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_SnapshotEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SnapshotEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_SnapshotFile(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "path":
+		return ec.fieldContext_SnapshotFile_path(ctx, field)
+	case "size":
+		return ec.fieldContext_SnapshotFile_size(ctx, field)
+	case "sha256":
+		return ec.fieldContext_SnapshotFile_sha256(ctx, field)
+	case "text":
+		return ec.fieldContext_SnapshotFile_text(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SnapshotFile", field.Name)
+}
+
+func (ec *executionContext) childFields_SnapshotFileConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_SnapshotFileConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_SnapshotFileConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_SnapshotFileConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_SnapshotFileConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SnapshotFileConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_SnapshotFileEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_SnapshotFileEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_SnapshotFileEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SnapshotFileEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_SuiteRevision(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -7657,6 +11037,18 @@ func (ec *executionContext) childFields_SuiteRevisionEdge(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type SuiteRevisionEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_SyncConnectionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "link":
+		return ec.fieldContext_SyncConnectionPayload_link(ctx, field)
+	case "attempt":
+		return ec.fieldContext_SyncConnectionPayload_attempt(ctx, field)
+	case "publishedAt":
+		return ec.fieldContext_SyncConnectionPayload_publishedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SyncConnectionPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_SyncEntry(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "entryId":
@@ -7689,6 +11081,20 @@ func (ec *executionContext) childFields_SyncInstallationsPayload(ctx context.Con
 	return nil, fmt.Errorf("no field named %q was found under type SyncInstallationsPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_SyncSourcePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "source":
+		return ec.fieldContext_SyncSourcePayload_source(ctx, field)
+	case "snapshot":
+		return ec.fieldContext_SyncSourcePayload_snapshot(ctx, field)
+	case "validation":
+		return ec.fieldContext_SyncSourcePayload_validation(ctx, field)
+	case "unchanged":
+		return ec.fieldContext_SyncSourcePayload_unchanged(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SyncSourcePayload", field.Name)
+}
+
 func (ec *executionContext) childFields_TestAlertPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "delivered":
@@ -7717,6 +11123,14 @@ func (ec *executionContext) childFields_UpdateApiKeyPayload(ctx context.Context,
 	return nil, fmt.Errorf("no field named %q was found under type UpdateApiKeyPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_UpdateConnectionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "link":
+		return ec.fieldContext_UpdateConnectionPayload_link(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateConnectionPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_UpdateEntryPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "entry":
@@ -7725,12 +11139,36 @@ func (ec *executionContext) childFields_UpdateEntryPayload(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type UpdateEntryPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_UpdateSourcePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "source":
+		return ec.fieldContext_UpdateSourcePayload_source(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateSourcePayload", field.Name)
+}
+
 func (ec *executionContext) childFields_UpdateSuitePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "suite":
 		return ec.fieldContext_UpdateSuitePayload_suite(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UpdateSuitePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UploadSourcePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "source":
+		return ec.fieldContext_UploadSourcePayload_source(ctx, field)
+	case "snapshot":
+		return ec.fieldContext_UploadSourcePayload_snapshot(ctx, field)
+	case "validation":
+		return ec.fieldContext_UploadSourcePayload_validation(ctx, field)
+	case "isNew":
+		return ec.fieldContext_UploadSourcePayload_isNew(ctx, field)
+	case "unchanged":
+		return ec.fieldContext_UploadSourcePayload_unchanged(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UploadSourcePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_User(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7769,6 +11207,66 @@ func (ec *executionContext) childFields_UserEdge(ctx context.Context, field grap
 		return ec.fieldContext_UserEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UserEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ValidationIssue(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "level":
+		return ec.fieldContext_ValidationIssue_level(ctx, field)
+	case "code":
+		return ec.fieldContext_ValidationIssue_code(ctx, field)
+	case "message":
+		return ec.fieldContext_ValidationIssue_message(ctx, field)
+	case "path":
+		return ec.fieldContext_ValidationIssue_path(ctx, field)
+	case "line":
+		return ec.fieldContext_ValidationIssue_line(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ValidationIssue", field.Name)
+}
+
+func (ec *executionContext) childFields_ValidationReport(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_ValidationReport_id(ctx, field)
+	case "snapshotId":
+		return ec.fieldContext_ValidationReport_snapshotId(ctx, field)
+	case "snapshot":
+		return ec.fieldContext_ValidationReport_snapshot(ctx, field)
+	case "status":
+		return ec.fieldContext_ValidationReport_status(ctx, field)
+	case "issues":
+		return ec.fieldContext_ValidationReport_issues(ctx, field)
+	case "rulesVersion":
+		return ec.fieldContext_ValidationReport_rulesVersion(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_ValidationReport_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ValidationReport", field.Name)
+}
+
+func (ec *executionContext) childFields_ValidationReportConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ValidationReportConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ValidationReportConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ValidationReportConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_ValidationReportConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ValidationReportConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ValidationReportEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ValidationReportEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ValidationReportEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ValidationReportEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_VersionQuality(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -8063,6 +11561,20 @@ func (ec *executionContext) field_Mutation_archiveSuite_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_bindInstallation_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.BindInstallationInput, error) {
+			return ec.unmarshalNBindInstallationInput2skillgraphᚋmodelsᚐBindInstallationInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_changeMemberRole_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -8082,6 +11594,34 @@ func (ec *executionContext) field_Mutation_changeMemberRole_args(ctx context.Con
 		return nil, err
 	}
 	args["role"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_changeRepohostSettings_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "writeBackMode",
+		func(ctx context.Context, v any) (models.WriteBackMode, error) {
+			return ec.unmarshalNWriteBackMode2skillgraphᚋmodelsᚐWriteBackMode(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["writeBackMode"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_connectRepository_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.ConnectRepositoryInput, error) {
+			return ec.unmarshalNConnectRepositoryInput2skillgraphᚋmodelsᚐConnectRepositoryInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
 	return args, nil
 }
 
@@ -8151,6 +11691,20 @@ func (ec *executionContext) field_Mutation_createEntry_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_createSource_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.CreateSourceInput, error) {
+			return ec.unmarshalNCreateSourceInput2skillgraphᚋmodelsᚐCreateSourceInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_createSuite_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -8179,7 +11733,35 @@ func (ec *executionContext) field_Mutation_deleteAlert_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_deleteConnection_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_deleteEntry_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteSource_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
@@ -8232,6 +11814,28 @@ func (ec *executionContext) field_Mutation_eraseUser_args(ctx context.Context, r
 		return nil, err
 	}
 	args["userId"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_importSuite_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "sourceId",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["sourceId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "name",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["name"] = arg1
 	return args, nil
 }
 
@@ -8387,6 +11991,20 @@ func (ec *executionContext) field_Mutation_rollbackEntry_args(ctx context.Contex
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_syncConnection_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_syncInstallations_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -8406,6 +12024,20 @@ func (ec *executionContext) field_Mutation_syncInstallations_args(ctx context.Co
 		return nil, err
 	}
 	args["deviceId"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_syncSource_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
 	return args, nil
 }
 
@@ -8467,6 +12099,28 @@ func (ec *executionContext) field_Mutation_updateApiKey_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_updateConnection_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.UpdateConnectionInput, error) {
+			return ec.unmarshalNUpdateConnectionInput2skillgraphᚋmodelsᚐUpdateConnectionInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_updateEntry_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -8481,6 +12135,28 @@ func (ec *executionContext) field_Mutation_updateEntry_args(ctx context.Context,
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (models.UpdateEntryInput, error) {
 			return ec.unmarshalNUpdateEntryInput2skillgraphᚋmodelsᚐUpdateEntryInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateSource_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.UpdateSourceInput, error) {
+			return ec.unmarshalNUpdateSourceInput2skillgraphᚋmodelsᚐUpdateSourceInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -8516,6 +12192,20 @@ func (ec *executionContext) field_Mutation_updateSuite_args(ctx context.Context,
 		return nil, err
 	}
 	args["ifRevision"] = arg2
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_uploadSource_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.UploadSourceInput, error) {
+			return ec.unmarshalNUploadSourceInput2skillgraphᚋmodelsᚐUploadSourceInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
 	return args, nil
 }
 
@@ -8923,6 +12613,148 @@ func (ec *executionContext) field_Query_publicEntries_args(ctx context.Context, 
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_repoDeliveries_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_repoInstallations_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_repoLink_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_repoLinks_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_repositories_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "installationId",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt642int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["installationId"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_skill_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -9004,6 +12836,88 @@ func (ec *executionContext) field_Query_skills_args(ctx context.Context, rawArgs
 		return nil, err
 	}
 	args["orderBy"] = arg5
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_snapshotDiff_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "from",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["from"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "to",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["to"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_source_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_sources_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.SourceFilter, error) {
+			return ec.unmarshalOSourceFilter2ᚖskillgraphᚋmodelsᚐSourceFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
 	return args, nil
 }
 
@@ -9291,6 +13205,158 @@ func (ec *executionContext) field_RegistryVersion_file_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_RepoLink_attempts_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_RepohostSource_snapshots_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_RepohostSource_suites_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_RepohostSource_validationReports_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
 func (ec *executionContext) field_Skill_alerts_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -9380,6 +13446,210 @@ func (ec *executionContext) field_Skill_dailyStats_args(ctx context.Context, raw
 }
 
 func (ec *executionContext) field_Skill_incidents_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Skill_sources_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Snapshot_file_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "path",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["path"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Snapshot_files_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_UploadSource_snapshots_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_UploadSource_suites_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_UploadSource_validationReports_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
@@ -10556,6 +14826,61 @@ func (ec *executionContext) fieldContext_ArchiveSuitePayload_suite(_ context.Con
 	return fc, nil
 }
 
+func (ec *executionContext) _BindInstallationPayload_installation(ctx context.Context, field graphql.CollectedField, obj *models.BindInstallationPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BindInstallationPayload_installation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Installation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RepoInstallation) graphql.Marshaler {
+			return ec.marshalNRepoInstallation2ᚖskillgraphᚋmodelsᚐRepoInstallation(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BindInstallationPayload_installation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BindInstallationPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoInstallation(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _BindInstallationPayload_isNew(ctx context.Context, field graphql.CollectedField, obj *models.BindInstallationPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BindInstallationPayload_isNew(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IsNew, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BindInstallationPayload_isNew(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BindInstallationPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
 func (ec *executionContext) _BooleanAssertionCase_id(ctx context.Context, field graphql.CollectedField, obj *models.BooleanAssertionCase) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -10781,6 +15106,244 @@ func (ec *executionContext) fieldContext_ChangeMemberRolePayload_user(_ context.
 	return fc, nil
 }
 
+func (ec *executionContext) _ChangeRepohostSettingsPayload_settings(ctx context.Context, field graphql.CollectedField, obj *models.ChangeRepohostSettingsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChangeRepohostSettingsPayload_settings(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Settings, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RepohostSettings) graphql.Marshaler {
+			return ec.marshalNRepohostSettings2ᚖskillgraphᚋmodelsᚐRepohostSettings(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChangeRepohostSettingsPayload_settings(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ChangeRepohostSettingsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepohostSettings(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CloudSourceConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.CloudSourceConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CloudSourceConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.CloudSourceEdge) graphql.Marshaler {
+			return ec.marshalNCloudSourceEdge2ᚕᚖskillgraphᚋmodelsᚐCloudSourceEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CloudSourceConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CloudSourceConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CloudSourceEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CloudSourceConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.CloudSourceConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CloudSourceConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []models.TypedSource) graphql.Marshaler {
+			return ec.marshalNCloudSource2ᚕskillgraphᚋmodelsᚐTypedSourceᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CloudSourceConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CloudSourceConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CloudSourceConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.CloudSourceConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CloudSourceConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CloudSourceConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CloudSourceConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CloudSourceConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.CloudSourceConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CloudSourceConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CloudSourceConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CloudSourceConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _CloudSourceEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.CloudSourceEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CloudSourceEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CloudSourceEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CloudSourceEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _CloudSourceEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.CloudSourceEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CloudSourceEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+			return ec.marshalNCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CloudSourceEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CloudSourceEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ConnectRepositoryPayload_link(ctx context.Context, field graphql.CollectedField, obj *models.ConnectRepositoryPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectRepositoryPayload_link(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Link, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RepoLink) graphql.Marshaler {
+			return ec.marshalNRepoLink2ᚖskillgraphᚋmodelsᚐRepoLink(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectRepositoryPayload_link(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ConnectRepositoryPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoLink(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _CreateAlertPayload_alert(ctx context.Context, field graphql.CollectedField, obj *models.CreateAlertPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -10953,6 +15516,38 @@ func (ec *executionContext) _CreateEntryPayload_created(ctx context.Context, fie
 }
 func (ec *executionContext) fieldContext_CreateEntryPayload_created(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("CreateEntryPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _CreateSourcePayload_source(ctx context.Context, field graphql.CollectedField, obj *models.CreateSourcePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreateSourcePayload_source(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Source, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+			return ec.marshalNCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CreateSourcePayload_source(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CreateSourcePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _CreateSuitePayload_suite(ctx context.Context, field graphql.CollectedField, obj *models.CreateSuitePayload) (ret graphql.Marshaler) {
@@ -11194,6 +15789,29 @@ func (ec *executionContext) fieldContext_DeleteAlertPayload_deletedId(_ context.
 	return graphql.NewScalarFieldContext("DeleteAlertPayload", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
+func (ec *executionContext) _DeleteConnectionPayload_deletedId(ctx context.Context, field graphql.CollectedField, obj *models.DeleteConnectionPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteConnectionPayload_deletedId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeletedID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteConnectionPayload_deletedId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteConnectionPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
 func (ec *executionContext) _DeleteEntryPayload_deletedId(ctx context.Context, field graphql.CollectedField, obj *models.DeleteEntryPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -11215,6 +15833,29 @@ func (ec *executionContext) _DeleteEntryPayload_deletedId(ctx context.Context, f
 }
 func (ec *executionContext) fieldContext_DeleteEntryPayload_deletedId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("DeleteEntryPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DeleteSourcePayload_deletedId(ctx context.Context, field graphql.CollectedField, obj *models.DeleteSourcePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteSourcePayload_deletedId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeletedID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.SourceID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐSourceID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteSourcePayload_deletedId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteSourcePayload", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
 func (ec *executionContext) _DeleteSuitePayload_deletedId(ctx context.Context, field graphql.CollectedField, obj *models.DeleteSuitePayload) (ret graphql.Marshaler) {
@@ -11536,6 +16177,38 @@ func (ec *executionContext) _EvalSuite_sourceId(ctx context.Context, field graph
 }
 func (ec *executionContext) fieldContext_EvalSuite_sourceId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("EvalSuite", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _EvalSuite_source(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuite) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuite_source(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.EvalSuite().Source(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+			return ec.marshalOCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuite_source(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalSuite",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _EvalSuite_sourceKind(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuite) (ret graphql.Marshaler) {
@@ -12656,27 +17329,27 @@ func (ec *executionContext) fieldContext_FileChange_path(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("FileChange", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _FileChange_kind(ctx context.Context, field graphql.CollectedField, obj *models.FileChange) (ret graphql.Marshaler) {
+func (ec *executionContext) _FileChange_status(ctx context.Context, field graphql.CollectedField, obj *models.FileChange) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_FileChange_kind(ctx, field)
+			return ec.fieldContext_FileChange_status(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Kind, nil
+			return obj.Status, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v models.FileChangeKind) graphql.Marshaler {
-			return ec.marshalNFileChangeKind2skillgraphᚋmodelsᚐFileChangeKind(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v models.FileStatus) graphql.Marshaler {
+			return ec.marshalNFileStatus2skillgraphᚋmodelsᚐFileStatus(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_FileChange_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FileChange", field, false, false, errors.New("field of type FileChangeKind does not have child fields"))
+func (ec *executionContext) fieldContext_FileChange_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FileChange", field, false, false, errors.New("field of type FileStatus does not have child fields"))
 }
 
 func (ec *executionContext) _FileChange_oldSize(ctx context.Context, field graphql.CollectedField, obj *models.FileChange) (ret graphql.Marshaler) {
@@ -12691,15 +17364,15 @@ func (ec *executionContext) _FileChange_oldSize(ctx context.Context, field graph
 			return obj.OldSize, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
-			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt642ᚖint64(ctx, selections, v)
 		},
 		true,
 		false,
 	)
 }
 func (ec *executionContext) fieldContext_FileChange_oldSize(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FileChange", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("FileChange", field, false, false, errors.New("field of type Int64 does not have child fields"))
 }
 
 func (ec *executionContext) _FileChange_newSize(ctx context.Context, field graphql.CollectedField, obj *models.FileChange) (ret graphql.Marshaler) {
@@ -12714,27 +17387,27 @@ func (ec *executionContext) _FileChange_newSize(ctx context.Context, field graph
 			return obj.NewSize, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
-			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt642ᚖint64(ctx, selections, v)
 		},
 		true,
 		false,
 	)
 }
 func (ec *executionContext) fieldContext_FileChange_newSize(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FileChange", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("FileChange", field, false, false, errors.New("field of type Int64 does not have child fields"))
 }
 
-func (ec *executionContext) _FileChange_unified(ctx context.Context, field graphql.CollectedField, obj *models.FileChange) (ret graphql.Marshaler) {
+func (ec *executionContext) _FileChange_oldSha256(ctx context.Context, field graphql.CollectedField, obj *models.FileChange) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_FileChange_unified(ctx, field)
+			return ec.fieldContext_FileChange_oldSha256(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Unified, nil
+			return obj.OldSHA256, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
@@ -12744,109 +17417,54 @@ func (ec *executionContext) _FileChange_unified(ctx context.Context, field graph
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_FileChange_unified(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_FileChange_oldSha256(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("FileChange", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _FileChanges_added(ctx context.Context, field graphql.CollectedField, obj *models.FileChanges) (ret graphql.Marshaler) {
+func (ec *executionContext) _FileChange_newSha256(ctx context.Context, field graphql.CollectedField, obj *models.FileChange) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_FileChanges_added(ctx, field)
+			return ec.fieldContext_FileChange_newSha256(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Added, nil
+			return obj.NewSHA256, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
-			return ec.marshalNInt2int(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
-func (ec *executionContext) fieldContext_FileChanges_added(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FileChanges", field, false, false, errors.New("field of type Int does not have child fields"))
+func (ec *executionContext) fieldContext_FileChange_newSha256(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FileChange", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _FileChanges_removed(ctx context.Context, field graphql.CollectedField, obj *models.FileChanges) (ret graphql.Marshaler) {
+func (ec *executionContext) _FileChange_unifiedDiff(ctx context.Context, field graphql.CollectedField, obj *models.FileChange) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_FileChanges_removed(ctx, field)
+			return ec.fieldContext_FileChange_unifiedDiff(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Removed, nil
+			return obj.UnifiedDiff(ctx)
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
-			return ec.marshalNInt2int(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
-func (ec *executionContext) fieldContext_FileChanges_removed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FileChanges", field, false, false, errors.New("field of type Int does not have child fields"))
-}
-
-func (ec *executionContext) _FileChanges_changed(ctx context.Context, field graphql.CollectedField, obj *models.FileChanges) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_FileChanges_changed(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Changed, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
-			return ec.marshalNInt2int(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_FileChanges_changed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FileChanges", field, false, false, errors.New("field of type Int does not have child fields"))
-}
-
-func (ec *executionContext) _FileChanges_files(ctx context.Context, field graphql.CollectedField, obj *models.FileChanges) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_FileChanges_files(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Files, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*models.FileChange) graphql.Marshaler {
-			return ec.marshalNFileChange2ᚕᚖskillgraphᚋmodelsᚐFileChangeᚄ(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_FileChanges_files(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	fc = &graphql.FieldContext{
-		Object:     "FileChanges",
-		Field:      field,
-		IsMethod:   false,
-		IsResolver: false,
-		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_FileChange(ctx, field)
-		},
-	}
-	return fc, nil
+func (ec *executionContext) fieldContext_FileChange_unifiedDiff(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FileChange", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _FileContent_path(ctx context.Context, field graphql.CollectedField, obj *models.FileContent) (ret graphql.Marshaler) {
@@ -13008,6 +17626,162 @@ func (ec *executionContext) _FileInfo_sha256(ctx context.Context, field graphql.
 }
 func (ec *executionContext) fieldContext_FileInfo_sha256(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("FileInfo", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ImportSuitePayload_suite(ctx context.Context, field graphql.CollectedField, obj *models.ImportSuitePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ImportSuitePayload_suite(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Suite, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EvalSuite) graphql.Marshaler {
+			return ec.marshalNEvalSuite2ᚖskillgraphᚋmodelsᚐEvalSuite(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ImportSuitePayload_suite(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ImportSuitePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalSuite(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ImportSuitePayload_files(ctx context.Context, field graphql.CollectedField, obj *models.ImportSuitePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ImportSuitePayload_files(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Files, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.ImportedFile) graphql.Marshaler {
+			return ec.marshalNImportedFile2ᚕᚖskillgraphᚋmodelsᚐImportedFileᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ImportSuitePayload_files(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ImportSuitePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ImportedFile(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ImportedFile_path(ctx context.Context, field graphql.CollectedField, obj *models.ImportedFile) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ImportedFile_path(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Path, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ImportedFile_path(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ImportedFile", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ImportedFile_cases(ctx context.Context, field graphql.CollectedField, obj *models.ImportedFile) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ImportedFile_cases(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cases, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ImportedFile_cases(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ImportedFile", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ImportedFile_leftOut(ctx context.Context, field graphql.CollectedField, obj *models.ImportedFile) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ImportedFile_leftOut(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LeftOut, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ImportedFile_leftOut(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ImportedFile", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ImportedFile_reason(ctx context.Context, field graphql.CollectedField, obj *models.ImportedFile) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ImportedFile_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ImportedFile_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ImportedFile", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _Incident_id(ctx context.Context, field graphql.CollectedField, obj *models.Incident) (ret graphql.Marshaler) {
@@ -14871,6 +19645,314 @@ func (ec *executionContext) fieldContext_Mutation_removeMember(ctx context.Conte
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_createSource(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createSource(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateSource(ctx, fc.Args["input"].(models.CreateSourceInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.CreateSourcePayload) graphql.Marshaler {
+			return ec.marshalOCreateSourcePayload2ᚖskillgraphᚋmodelsᚐCreateSourcePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createSource(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreateSourcePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createSource_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateSource(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateSource(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateSource(ctx, fc.Args["id"].(ids.ID), fc.Args["input"].(models.UpdateSourceInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.UpdateSourcePayload) graphql.Marshaler {
+			return ec.marshalOUpdateSourcePayload2ᚖskillgraphᚋmodelsᚐUpdateSourcePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateSource(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UpdateSourcePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateSource_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteSource(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteSource(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteSource(ctx, fc.Args["id"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.DeleteSourcePayload) graphql.Marshaler {
+			return ec.marshalODeleteSourcePayload2ᚖskillgraphᚋmodelsᚐDeleteSourcePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteSource(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteSourcePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteSource_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_uploadSource(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_uploadSource(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UploadSource(ctx, fc.Args["input"].(models.UploadSourceInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.UploadSourcePayload) graphql.Marshaler {
+			return ec.marshalOUploadSourcePayload2ᚖskillgraphᚋmodelsᚐUploadSourcePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_uploadSource(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UploadSourcePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_uploadSource_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_syncSource(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_syncSource(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SyncSource(ctx, fc.Args["id"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SyncSourcePayload) graphql.Marshaler {
+			return ec.marshalOSyncSourcePayload2ᚖskillgraphᚋmodelsᚐSyncSourcePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_syncSource(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncSourcePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_syncSource_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_importSuite(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_importSuite(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ImportSuite(ctx, fc.Args["sourceId"].(ids.ID), fc.Args["name"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.ImportSuitePayload) graphql.Marshaler {
+			return ec.marshalOImportSuitePayload2ᚖskillgraphᚋmodelsᚐImportSuitePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_importSuite(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ImportSuitePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_importSuite_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_bindInstallation(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_bindInstallation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().BindInstallation(ctx, fc.Args["input"].(models.BindInstallationInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.BindInstallationPayload) graphql.Marshaler {
+			return ec.marshalOBindInstallationPayload2ᚖskillgraphᚋmodelsᚐBindInstallationPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_bindInstallation(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_BindInstallationPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_bindInstallation_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_createEntry(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -15217,6 +20299,226 @@ func (ec *executionContext) fieldContext_Mutation_deleteEntry(ctx context.Contex
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_deleteEntry_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_changeRepohostSettings(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_changeRepohostSettings(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ChangeRepohostSettings(ctx, fc.Args["writeBackMode"].(models.WriteBackMode))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.ChangeRepohostSettingsPayload) graphql.Marshaler {
+			return ec.marshalOChangeRepohostSettingsPayload2ᚖskillgraphᚋmodelsᚐChangeRepohostSettingsPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_changeRepohostSettings(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ChangeRepohostSettingsPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_changeRepohostSettings_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_connectRepository(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_connectRepository(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ConnectRepository(ctx, fc.Args["input"].(models.ConnectRepositoryInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.ConnectRepositoryPayload) graphql.Marshaler {
+			return ec.marshalOConnectRepositoryPayload2ᚖskillgraphᚋmodelsᚐConnectRepositoryPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_connectRepository(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ConnectRepositoryPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_connectRepository_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateConnection(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateConnection(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateConnection(ctx, fc.Args["id"].(ids.ID), fc.Args["input"].(models.UpdateConnectionInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.UpdateConnectionPayload) graphql.Marshaler {
+			return ec.marshalOUpdateConnectionPayload2ᚖskillgraphᚋmodelsᚐUpdateConnectionPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateConnection(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UpdateConnectionPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateConnection_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteConnection(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteConnection(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteConnection(ctx, fc.Args["id"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.DeleteConnectionPayload) graphql.Marshaler {
+			return ec.marshalODeleteConnectionPayload2ᚖskillgraphᚋmodelsᚐDeleteConnectionPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteConnection(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteConnectionPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteConnection_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_syncConnection(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_syncConnection(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SyncConnection(ctx, fc.Args["id"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SyncConnectionPayload) graphql.Marshaler {
+			return ec.marshalOSyncConnectionPayload2ᚖskillgraphᚋmodelsᚐSyncConnectionPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_syncConnection(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncConnectionPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_syncConnection_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -16007,6 +21309,497 @@ func (ec *executionContext) _PageInfo_total(ctx context.Context, field graphql.C
 }
 func (ec *executionContext) fieldContext_PageInfo_total(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("PageInfo", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PublishAttempt_id(ctx context.Context, field graphql.CollectedField, obj *models.PublishAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PublishAttempt_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PublishAttempt_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PublishAttempt", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _PublishAttempt_link(ctx context.Context, field graphql.CollectedField, obj *models.PublishAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PublishAttempt_link(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.PublishAttempt().Link(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RepoLink) graphql.Marshaler {
+			return ec.marshalNRepoLink2ᚖskillgraphᚋmodelsᚐRepoLink(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PublishAttempt_link(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PublishAttempt",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoLink(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PublishAttempt_trigger(ctx context.Context, field graphql.CollectedField, obj *models.PublishAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PublishAttempt_trigger(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Trigger, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.AttemptTrigger) graphql.Marshaler {
+			return ec.marshalNAttemptTrigger2skillgraphᚋmodelsᚐAttemptTrigger(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PublishAttempt_trigger(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PublishAttempt", field, false, false, errors.New("field of type AttemptTrigger does not have child fields"))
+}
+
+func (ec *executionContext) _PublishAttempt_status(ctx context.Context, field graphql.CollectedField, obj *models.PublishAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PublishAttempt_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.AttemptStatus) graphql.Marshaler {
+			return ec.marshalNAttemptStatus2skillgraphᚋmodelsᚐAttemptStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PublishAttempt_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PublishAttempt", field, false, false, errors.New("field of type AttemptStatus does not have child fields"))
+}
+
+func (ec *executionContext) _PublishAttempt_versionName(ctx context.Context, field graphql.CollectedField, obj *models.PublishAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PublishAttempt_versionName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.VersionName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PublishAttempt_versionName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PublishAttempt", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _PublishAttempt_version(ctx context.Context, field graphql.CollectedField, obj *models.PublishAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PublishAttempt_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.PublishAttempt().Version(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryVersion) graphql.Marshaler {
+			return ec.marshalORegistryVersion2ᚖskillgraphᚋmodelsᚐRegistryVersion(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PublishAttempt_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PublishAttempt",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryVersion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PublishAttempt_sourceRef(ctx context.Context, field graphql.CollectedField, obj *models.PublishAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PublishAttempt_sourceRef(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SourceRef, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PublishAttempt_sourceRef(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PublishAttempt", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _PublishAttempt_commit(ctx context.Context, field graphql.CollectedField, obj *models.PublishAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PublishAttempt_commit(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Commit, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PublishAttempt_commit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PublishAttempt", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _PublishAttempt_message(ctx context.Context, field graphql.CollectedField, obj *models.PublishAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PublishAttempt_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PublishAttempt_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PublishAttempt", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _PublishAttempt_writeBackStatus(ctx context.Context, field graphql.CollectedField, obj *models.PublishAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PublishAttempt_writeBackStatus(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.WriteBackStatus, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.WriteBackStatus) graphql.Marshaler {
+			return ec.marshalNWriteBackStatus2skillgraphᚋmodelsᚐWriteBackStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PublishAttempt_writeBackStatus(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PublishAttempt", field, false, false, errors.New("field of type WriteBackStatus does not have child fields"))
+}
+
+func (ec *executionContext) _PublishAttempt_writeBackMessage(ctx context.Context, field graphql.CollectedField, obj *models.PublishAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PublishAttempt_writeBackMessage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.WriteBackMessage, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PublishAttempt_writeBackMessage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PublishAttempt", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _PublishAttempt_checkRunId(ctx context.Context, field graphql.CollectedField, obj *models.PublishAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PublishAttempt_checkRunId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CheckRunID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PublishAttempt_checkRunId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PublishAttempt", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _PublishAttempt_createdAt(ctx context.Context, field graphql.CollectedField, obj *models.PublishAttempt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PublishAttempt_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PublishAttempt_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PublishAttempt", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _PublishAttemptConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.PublishAttempt]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PublishAttemptConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.PublishAttempt]) graphql.Marshaler {
+			return ec.marshalNPublishAttemptEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PublishAttemptConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PublishAttemptConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PublishAttemptEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PublishAttemptConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.PublishAttempt]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PublishAttemptConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.PublishAttempt) graphql.Marshaler {
+			return ec.marshalNPublishAttempt2ᚕᚖskillgraphᚋmodelsᚐPublishAttemptᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PublishAttemptConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PublishAttemptConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PublishAttempt(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PublishAttemptConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.PublishAttempt]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PublishAttemptConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PublishAttemptConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PublishAttemptConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PublishAttemptConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.PublishAttempt]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PublishAttemptConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PublishAttemptConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PublishAttemptConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PublishAttemptEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.PublishAttempt]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PublishAttemptEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PublishAttemptEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PublishAttemptEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _PublishAttemptEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.PublishAttempt]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PublishAttemptEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PublishAttempt) graphql.Marshaler {
+			return ec.marshalNPublishAttempt2ᚖskillgraphᚋmodelsᚐPublishAttempt(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PublishAttemptEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PublishAttemptEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PublishAttempt(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _PushCounts_sessions(ctx context.Context, field graphql.CollectedField, obj *models.PushCounts) (ret graphql.Marshaler) {
@@ -16908,6 +22701,182 @@ func (ec *executionContext) fieldContext_Query_suites(ctx context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_source(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_source(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Source(ctx, fc.Args["id"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+			return ec.marshalOCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_source(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_source_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_sources(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_sources(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Sources(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.SourceFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.CloudSourceConnection) graphql.Marshaler {
+			return ec.marshalNCloudSourceConnection2ᚖskillgraphᚋmodelsᚐCloudSourceConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_sources(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CloudSourceConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_sources_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_snapshotDiff(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_snapshotDiff(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().SnapshotDiff(ctx, fc.Args["from"].(ids.ID), fc.Args["to"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SnapshotDiff) graphql.Marshaler {
+			return ec.marshalOSnapshotDiff2ᚖskillgraphᚋmodelsᚐSnapshotDiff(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_snapshotDiff(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SnapshotDiff(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_snapshotDiff_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_repoInstallations(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_repoInstallations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().RepoInstallations(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.RepoInstallation]) graphql.Marshaler {
+			return ec.marshalNRepoInstallationConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_repoInstallations(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoInstallationConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_repoInstallations_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_entry(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -17166,6 +23135,214 @@ func (ec *executionContext) fieldContext_Query_syncCheck(ctx context.Context, fi
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_syncCheck_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_repohostSettings(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_repohostSettings(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().RepohostSettings(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RepohostSettings) graphql.Marshaler {
+			return ec.marshalNRepohostSettings2ᚖskillgraphᚋmodelsᚐRepohostSettings(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_repohostSettings(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepohostSettings(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_repositories(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_repositories(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Repositories(ctx, fc.Args["installationId"].(int64))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Repository) graphql.Marshaler {
+			return ec.marshalNRepository2ᚕᚖskillgraphᚋmodelsᚐRepositoryᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_repositories(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Repository(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_repositories_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_repoLink(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_repoLink(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().RepoLink(ctx, fc.Args["id"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RepoLink) graphql.Marshaler {
+			return ec.marshalORepoLink2ᚖskillgraphᚋmodelsᚐRepoLink(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_repoLink(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoLink(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_repoLink_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_repoLinks(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_repoLinks(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().RepoLinks(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.RepoLink]) graphql.Marshaler {
+			return ec.marshalNRepoLinkConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_repoLinks(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoLinkConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_repoLinks_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_repoDeliveries(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_repoDeliveries(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().RepoDeliveries(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.RepoDelivery]) graphql.Marshaler {
+			return ec.marshalNRepoDeliveryConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_repoDeliveries(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoDeliveryConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_repoDeliveries_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -17909,6 +24086,38 @@ func (ec *executionContext) fieldContext_RegistryEntry_alerts(ctx context.Contex
 	return fc, nil
 }
 
+func (ec *executionContext) _RegistryEntry_repoLink(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntry_repoLink(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RegistryEntry().RepoLink(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RepoLink) graphql.Marshaler {
+			return ec.marshalORepoLink2ᚖskillgraphᚋmodelsᚐRepoLink(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntry_repoLink(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryEntry",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoLink(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _RegistryEntry_createdBy(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -18581,8 +24790,8 @@ func (ec *executionContext) _RegistryVersion_diff(ctx context.Context, field gra
 			return ec.Resolvers.RegistryVersion().Diff(ctx, obj, fc.Args["from"].(*ids.ID))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *models.FileChanges) graphql.Marshaler {
-			return ec.marshalNFileChanges2ᚖskillgraphᚋmodelsᚐFileChanges(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SnapshotDiff) graphql.Marshaler {
+			return ec.marshalNSnapshotDiff2ᚖskillgraphᚋmodelsᚐSnapshotDiff(ctx, selections, v)
 		},
 		true,
 		true,
@@ -18595,7 +24804,7 @@ func (ec *executionContext) fieldContext_RegistryVersion_diff(ctx context.Contex
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_FileChanges(ctx, field)
+			return ec.childFields_SnapshotDiff(ctx, field)
 		},
 	}
 	defer func() {
@@ -18678,6 +24887,29 @@ func (ec *executionContext) _RegistryVersion_sourceRepo(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_RegistryVersion_sourceRepo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegistryVersion", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersion_sourceCommit(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_sourceCommit(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SourceCommit, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_sourceCommit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("RegistryVersion", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
@@ -19474,6 +25706,2041 @@ func (ec *executionContext) fieldContext_RemoveMemberPayload_user(_ context.Cont
 	return fc, nil
 }
 
+func (ec *executionContext) _RepoDelivery_id(ctx context.Context, field graphql.CollectedField, obj *models.RepoDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoDelivery_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoDelivery_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoDelivery", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _RepoDelivery_deliveryKey(ctx context.Context, field graphql.CollectedField, obj *models.RepoDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoDelivery_deliveryKey(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeliveryKey, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoDelivery_deliveryKey(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoDelivery", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepoDelivery_event(ctx context.Context, field graphql.CollectedField, obj *models.RepoDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoDelivery_event(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Event, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoDelivery_event(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoDelivery", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepoDelivery_action(ctx context.Context, field graphql.CollectedField, obj *models.RepoDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoDelivery_action(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Action, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RepoDelivery_action(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoDelivery", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepoDelivery_repoFullName(ctx context.Context, field graphql.CollectedField, obj *models.RepoDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoDelivery_repoFullName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RepoFullName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RepoDelivery_repoFullName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoDelivery", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepoDelivery_ref(ctx context.Context, field graphql.CollectedField, obj *models.RepoDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoDelivery_ref(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Ref, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RepoDelivery_ref(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoDelivery", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepoDelivery_state(ctx context.Context, field graphql.CollectedField, obj *models.RepoDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoDelivery_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.DeliveryState) graphql.Marshaler {
+			return ec.marshalNDeliveryState2skillgraphᚋmodelsᚐDeliveryState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoDelivery_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoDelivery", field, false, false, errors.New("field of type DeliveryState does not have child fields"))
+}
+
+func (ec *executionContext) _RepoDelivery_outcome(ctx context.Context, field graphql.CollectedField, obj *models.RepoDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoDelivery_outcome(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Outcome, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RepoDelivery_outcome(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoDelivery", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepoDelivery_receivedAt(ctx context.Context, field graphql.CollectedField, obj *models.RepoDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoDelivery_receivedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ReceivedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoDelivery_receivedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoDelivery", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _RepoDeliveryConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RepoDelivery]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoDeliveryConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.RepoDelivery]) graphql.Marshaler {
+			return ec.marshalNRepoDeliveryEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoDeliveryConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepoDeliveryConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoDeliveryEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepoDeliveryConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RepoDelivery]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoDeliveryConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.RepoDelivery) graphql.Marshaler {
+			return ec.marshalNRepoDelivery2ᚕᚖskillgraphᚋmodelsᚐRepoDeliveryᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoDeliveryConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepoDeliveryConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoDelivery(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepoDeliveryConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RepoDelivery]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoDeliveryConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoDeliveryConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepoDeliveryConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepoDeliveryConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RepoDelivery]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoDeliveryConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoDeliveryConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoDeliveryConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _RepoDeliveryEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.RepoDelivery]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoDeliveryEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoDeliveryEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoDeliveryEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepoDeliveryEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.RepoDelivery]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoDeliveryEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RepoDelivery) graphql.Marshaler {
+			return ec.marshalNRepoDelivery2ᚖskillgraphᚋmodelsᚐRepoDelivery(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoDeliveryEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepoDeliveryEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoDelivery(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepoInstallation_id(ctx context.Context, field graphql.CollectedField, obj *models.RepoInstallation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallation_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallation_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoInstallation", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _RepoInstallation_installationId(ctx context.Context, field graphql.CollectedField, obj *models.RepoInstallation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallation_installationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.InstallationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallation_installationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoInstallation", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _RepoInstallation_accountLogin(ctx context.Context, field graphql.CollectedField, obj *models.RepoInstallation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallation_accountLogin(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AccountLogin, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallation_accountLogin(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoInstallation", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepoInstallation_accountType(ctx context.Context, field graphql.CollectedField, obj *models.RepoInstallation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallation_accountType(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AccountType, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.AccountType) graphql.Marshaler {
+			return ec.marshalNAccountType2skillgraphᚋmodelsᚐAccountType(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallation_accountType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoInstallation", field, false, false, errors.New("field of type AccountType does not have child fields"))
+}
+
+func (ec *executionContext) _RepoInstallation_suspended(ctx context.Context, field graphql.CollectedField, obj *models.RepoInstallation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallation_suspended(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Suspended, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallation_suspended(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoInstallation", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _RepoInstallation_createdAt(ctx context.Context, field graphql.CollectedField, obj *models.RepoInstallation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallation_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallation_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoInstallation", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _RepoInstallation_updatedAt(ctx context.Context, field graphql.CollectedField, obj *models.RepoInstallation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallation_updatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpdatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallation_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoInstallation", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _RepoInstallationConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RepoInstallation]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallationConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.RepoInstallation]) graphql.Marshaler {
+			return ec.marshalNRepoInstallationEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallationConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepoInstallationConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoInstallationEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepoInstallationConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RepoInstallation]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallationConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.RepoInstallation) graphql.Marshaler {
+			return ec.marshalNRepoInstallation2ᚕᚖskillgraphᚋmodelsᚐRepoInstallationᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallationConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepoInstallationConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoInstallation(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepoInstallationConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RepoInstallation]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallationConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallationConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepoInstallationConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepoInstallationConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RepoInstallation]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallationConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallationConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoInstallationConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _RepoInstallationEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.RepoInstallation]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallationEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallationEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoInstallationEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepoInstallationEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.RepoInstallation]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallationEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RepoInstallation) graphql.Marshaler {
+			return ec.marshalNRepoInstallation2ᚖskillgraphᚋmodelsᚐRepoInstallation(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallationEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepoInstallationEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoInstallation(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepoLink_id(ctx context.Context, field graphql.CollectedField, obj *models.RepoLink) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoLink_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoLink_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoLink", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _RepoLink_organizationId(ctx context.Context, field graphql.CollectedField, obj *models.RepoLink) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoLink_organizationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OrganizationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoLink_organizationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoLink", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _RepoLink_entry(ctx context.Context, field graphql.CollectedField, obj *models.RepoLink) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoLink_entry(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RepoLink().Entry(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryEntry) graphql.Marshaler {
+			return ec.marshalNRegistryEntry2ᚖskillgraphᚋmodelsᚐRegistryEntry(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoLink_entry(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepoLink",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryEntry(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepoLink_installation(ctx context.Context, field graphql.CollectedField, obj *models.RepoLink) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoLink_installation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RepoLink().Installation(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RepoInstallation) graphql.Marshaler {
+			return ec.marshalNRepoInstallation2ᚖskillgraphᚋmodelsᚐRepoInstallation(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoLink_installation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepoLink",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoInstallation(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepoLink_repoFullName(ctx context.Context, field graphql.CollectedField, obj *models.RepoLink) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoLink_repoFullName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RepoFullName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoLink_repoFullName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoLink", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepoLink_repoOwner(ctx context.Context, field graphql.CollectedField, obj *models.RepoLink) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoLink_repoOwner(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RepoOwner(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoLink_repoOwner(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoLink", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepoLink_repoName(ctx context.Context, field graphql.CollectedField, obj *models.RepoLink) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoLink_repoName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RepoName(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoLink_repoName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoLink", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepoLink_defaultBranch(ctx context.Context, field graphql.CollectedField, obj *models.RepoLink) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoLink_defaultBranch(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DefaultBranch, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoLink_defaultBranch(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoLink", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepoLink_skillPath(ctx context.Context, field graphql.CollectedField, obj *models.RepoLink) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoLink_skillPath(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SkillPath, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoLink_skillPath(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoLink", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepoLink_autoPublish(ctx context.Context, field graphql.CollectedField, obj *models.RepoLink) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoLink_autoPublish(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AutoPublish, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoLink_autoPublish(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoLink", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _RepoLink_writeBackEnabled(ctx context.Context, field graphql.CollectedField, obj *models.RepoLink) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoLink_writeBackEnabled(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.WriteBackEnabled, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoLink_writeBackEnabled(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoLink", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _RepoLink_tagPattern(ctx context.Context, field graphql.CollectedField, obj *models.RepoLink) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoLink_tagPattern(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TagPattern, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoLink_tagPattern(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoLink", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepoLink_statusContext(ctx context.Context, field graphql.CollectedField, obj *models.RepoLink) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoLink_statusContext(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StatusContext(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoLink_statusContext(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoLink", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepoLink_lastAttempt(ctx context.Context, field graphql.CollectedField, obj *models.RepoLink) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoLink_lastAttempt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RepoLink().LastAttempt(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PublishAttempt) graphql.Marshaler {
+			return ec.marshalOPublishAttempt2ᚖskillgraphᚋmodelsᚐPublishAttempt(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RepoLink_lastAttempt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepoLink",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PublishAttempt(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepoLink_attempts(ctx context.Context, field graphql.CollectedField, obj *models.RepoLink) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoLink_attempts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RepoLink().Attempts(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.PublishAttempt]) graphql.Marshaler {
+			return ec.marshalNPublishAttemptConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoLink_attempts(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepoLink",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PublishAttemptConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RepoLink_attempts_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepoLink_createdBy(ctx context.Context, field graphql.CollectedField, obj *models.RepoLink) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoLink_createdBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RepoLink().CreatedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖskillgraphᚋmodelsᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RepoLink_createdBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepoLink",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepoLink_createdAt(ctx context.Context, field graphql.CollectedField, obj *models.RepoLink) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoLink_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoLink_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoLink", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _RepoLink_updatedAt(ctx context.Context, field graphql.CollectedField, obj *models.RepoLink) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoLink_updatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpdatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoLink_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoLink", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _RepoLinkConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RepoLink]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoLinkConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.RepoLink]) graphql.Marshaler {
+			return ec.marshalNRepoLinkEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoLinkConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepoLinkConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoLinkEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepoLinkConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RepoLink]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoLinkConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.RepoLink) graphql.Marshaler {
+			return ec.marshalNRepoLink2ᚕᚖskillgraphᚋmodelsᚐRepoLinkᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoLinkConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepoLinkConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoLink(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepoLinkConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RepoLink]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoLinkConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoLinkConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepoLinkConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepoLinkConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RepoLink]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoLinkConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoLinkConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoLinkConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _RepoLinkEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.RepoLink]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoLinkEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoLinkEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepoLinkEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepoLinkEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.RepoLink]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoLinkEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RepoLink) graphql.Marshaler {
+			return ec.marshalNRepoLink2ᚖskillgraphᚋmodelsᚐRepoLink(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoLinkEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepoLinkEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoLink(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepohostSettings_writeBackMode(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSettings) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSettings_writeBackMode(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.WriteBackMode, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.WriteBackMode) graphql.Marshaler {
+			return ec.marshalNWriteBackMode2skillgraphᚋmodelsᚐWriteBackMode(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSettings_writeBackMode(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepohostSettings", field, false, false, errors.New("field of type WriteBackMode does not have child fields"))
+}
+
+func (ec *executionContext) _RepohostSource_id(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ShownID(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.SourceID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐSourceID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepohostSource", field, true, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _RepohostSource_label(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_label(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Label, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_label(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepohostSource", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepohostSource_sourceType(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_sourceType(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SourceType, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.SourceType) graphql.Marshaler {
+			return ec.marshalNSourceType2skillgraphᚋmodelsᚐSourceType(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_sourceType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepohostSource", field, false, false, errors.New("field of type SourceType does not have child fields"))
+}
+
+func (ec *executionContext) _RepohostSource_skillId(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_skillId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SkillID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ids.ID) graphql.Marshaler {
+			return ec.marshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_skillId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepohostSource", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _RepohostSource_skill(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_skill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RepohostSource().Skill(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalOSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_skill(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepohostSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepohostSource_currentSnapshot(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_currentSnapshot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RepohostSource().CurrentSnapshot(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Snapshot) graphql.Marshaler {
+			return ec.marshalOSnapshot2ᚖskillgraphᚋmodelsᚐSnapshot(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_currentSnapshot(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepohostSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Snapshot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepohostSource_snapshots(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_snapshots(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RepohostSource().Snapshots(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Snapshot]) graphql.Marshaler {
+			return ec.marshalNSnapshotConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_snapshots(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepohostSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SnapshotConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RepohostSource_snapshots_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepohostSource_validationReports(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_validationReports(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RepohostSource().ValidationReports(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.ValidationReport]) graphql.Marshaler {
+			return ec.marshalNValidationReportConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_validationReports(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepohostSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ValidationReportConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RepohostSource_validationReports_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepohostSource_suites(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_suites(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RepohostSource().Suites(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalSuite]) graphql.Marshaler {
+			return ec.marshalNEvalSuiteConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_suites(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepohostSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalSuiteConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RepohostSource_suites_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepohostSource_createdBy(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_createdBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RepohostSource().CreatedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖskillgraphᚋmodelsᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_createdBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepohostSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepohostSource_createdAt(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepohostSource", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _RepohostSource_repoFullName(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_repoFullName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RepoFullName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_repoFullName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepohostSource", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepohostSource_defaultBranch(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_defaultBranch(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DefaultBranch, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_defaultBranch(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepohostSource", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepohostSource_skillPath(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_skillPath(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SkillPath, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_skillPath(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepohostSource", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RepohostSource_installation(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_installation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RepohostSource().Installation(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RepoInstallation) graphql.Marshaler {
+			return ec.marshalNRepoInstallation2ᚖskillgraphᚋmodelsᚐRepoInstallation(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_installation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepohostSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoInstallation(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Repository_id(ctx context.Context, field graphql.CollectedField, obj *models.Repository) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Repository_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Repository_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Repository", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _Repository_fullName(ctx context.Context, field graphql.CollectedField, obj *models.Repository) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Repository_fullName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FullName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Repository_fullName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Repository", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Repository_owner(ctx context.Context, field graphql.CollectedField, obj *models.Repository) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Repository_owner(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Owner, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Repository_owner(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Repository", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Repository_name(ctx context.Context, field graphql.CollectedField, obj *models.Repository) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Repository_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Repository_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Repository", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Repository_visibility(ctx context.Context, field graphql.CollectedField, obj *models.Repository) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Repository_visibility(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Visibility, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Repository_visibility(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Repository", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Repository_defaultBranch(ctx context.Context, field graphql.CollectedField, obj *models.Repository) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Repository_defaultBranch(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DefaultBranch, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Repository_defaultBranch(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Repository", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Repository_htmlUrl(ctx context.Context, field graphql.CollectedField, obj *models.Repository) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Repository_htmlUrl(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.HTMLURL, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Repository_htmlUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Repository", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Repository_pushedAt(ctx context.Context, field graphql.CollectedField, obj *models.Repository) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Repository_pushedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PushedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Repository_pushedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Repository", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Repository_connectedElsewhere(ctx context.Context, field graphql.CollectedField, obj *models.Repository) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Repository_connectedElsewhere(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ConnectedElsewhere, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Repository_connectedElsewhere(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Repository", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
 func (ec *executionContext) _RevokeApiKeyPayload_apiKey(ctx context.Context, field graphql.CollectedField, obj *models.RevokeAPIKeyPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -20240,6 +28507,50 @@ func (ec *executionContext) fieldContext_Skill_createdAt(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Skill", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
+func (ec *executionContext) _Skill_sources(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_sources(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Skill().Sources(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.CloudSourceConnection) graphql.Marshaler {
+			return ec.marshalNCloudSourceConnection2ᚖskillgraphᚋmodelsᚐCloudSourceConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_sources(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Skill",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CloudSourceConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Skill_sources_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _SkillBreakdown_value(ctx context.Context, field graphql.CollectedField, obj *models.SkillBreakdown) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -20734,6 +29045,892 @@ func (ec *executionContext) fieldContext_SkillRates_passRate(_ context.Context, 
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Rate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Snapshot_id(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Snapshot", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Snapshot_number(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_number(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Number, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_number(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Snapshot", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Snapshot_source(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_source(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Snapshot().Source(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+			return ec.marshalNCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_source(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Snapshot",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Snapshot_contentHash(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_contentHash(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ContentHash, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_contentHash(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Snapshot", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Snapshot_fileCount(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_fileCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FileCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_fileCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Snapshot", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Snapshot_totalBytes(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_totalBytes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalBytes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_totalBytes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Snapshot", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _Snapshot_sourceRef(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_sourceRef(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SourceRef, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_sourceRef(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Snapshot", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Snapshot_files(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_files(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Snapshot().Files(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.SnapshotFile]) graphql.Marshaler {
+			return ec.marshalNSnapshotFileConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_files(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Snapshot",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SnapshotFileConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Snapshot_files_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Snapshot_file(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_file(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Snapshot().File(ctx, obj, fc.Args["path"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SnapshotFile) graphql.Marshaler {
+			return ec.marshalOSnapshotFile2ᚖskillgraphᚋmodelsᚐSnapshotFile(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_file(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Snapshot",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SnapshotFile(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Snapshot_file_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Snapshot_report(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_report(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Snapshot().Report(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.ValidationReport) graphql.Marshaler {
+			return ec.marshalNValidationReport2ᚖskillgraphᚋmodelsᚐValidationReport(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_report(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Snapshot",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ValidationReport(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Snapshot_createdBy(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_createdBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Snapshot().CreatedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖskillgraphᚋmodelsᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_createdBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Snapshot",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Snapshot_createdAt(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Snapshot_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Snapshot_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Snapshot", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SnapshotConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Snapshot]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.Snapshot]) graphql.Marshaler {
+			return ec.marshalNSnapshotEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SnapshotConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SnapshotEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SnapshotConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Snapshot]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Snapshot) graphql.Marshaler {
+			return ec.marshalNSnapshot2ᚕᚖskillgraphᚋmodelsᚐSnapshotᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SnapshotConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Snapshot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SnapshotConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Snapshot]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SnapshotConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SnapshotConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Snapshot]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SnapshotConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SnapshotDiff_added(ctx context.Context, field graphql.CollectedField, obj *models.SnapshotDiff) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotDiff_added(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Added, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotDiff_added(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SnapshotDiff", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SnapshotDiff_removed(ctx context.Context, field graphql.CollectedField, obj *models.SnapshotDiff) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotDiff_removed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Removed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotDiff_removed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SnapshotDiff", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SnapshotDiff_changed(ctx context.Context, field graphql.CollectedField, obj *models.SnapshotDiff) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotDiff_changed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Changed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotDiff_changed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SnapshotDiff", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SnapshotDiff_files(ctx context.Context, field graphql.CollectedField, obj *models.SnapshotDiff) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotDiff_files(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Files, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.FileChange) graphql.Marshaler {
+			return ec.marshalNFileChange2ᚕᚖskillgraphᚋmodelsᚐFileChangeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotDiff_files(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SnapshotDiff",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FileChange(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SnapshotEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Snapshot]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SnapshotEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SnapshotEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Snapshot]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Snapshot) graphql.Marshaler {
+			return ec.marshalNSnapshot2ᚖskillgraphᚋmodelsᚐSnapshot(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SnapshotEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Snapshot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SnapshotFile_path(ctx context.Context, field graphql.CollectedField, obj *models.SnapshotFile) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotFile_path(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Path, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotFile_path(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SnapshotFile", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SnapshotFile_size(ctx context.Context, field graphql.CollectedField, obj *models.SnapshotFile) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotFile_size(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Size, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotFile_size(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SnapshotFile", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _SnapshotFile_sha256(ctx context.Context, field graphql.CollectedField, obj *models.SnapshotFile) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotFile_sha256(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SHA256, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotFile_sha256(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SnapshotFile", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SnapshotFile_text(ctx context.Context, field graphql.CollectedField, obj *models.SnapshotFile) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotFile_text(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SnapshotFile().Text(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotFile_text(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SnapshotFile", field, true, true, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SnapshotFileConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.SnapshotFile]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotFileConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.SnapshotFile]) graphql.Marshaler {
+			return ec.marshalNSnapshotFileEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotFileConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SnapshotFileConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SnapshotFileEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SnapshotFileConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.SnapshotFile]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotFileConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.SnapshotFile) graphql.Marshaler {
+			return ec.marshalNSnapshotFile2ᚕᚖskillgraphᚋmodelsᚐSnapshotFileᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotFileConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SnapshotFileConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SnapshotFile(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SnapshotFileConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.SnapshotFile]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotFileConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotFileConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SnapshotFileConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SnapshotFileConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.SnapshotFile]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotFileConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotFileConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SnapshotFileConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SnapshotFileEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.SnapshotFile]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotFileEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotFileEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SnapshotFileEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SnapshotFileEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.SnapshotFile]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SnapshotFileEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SnapshotFile) graphql.Marshaler {
+			return ec.marshalNSnapshotFile2ᚖskillgraphᚋmodelsᚐSnapshotFile(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SnapshotFileEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SnapshotFileEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SnapshotFile(ctx, field)
 		},
 	}
 	return fc, nil
@@ -21239,6 +30436,93 @@ func (ec *executionContext) fieldContext_SuiteRevisionEdge_node(_ context.Contex
 	return fc, nil
 }
 
+func (ec *executionContext) _SyncConnectionPayload_link(ctx context.Context, field graphql.CollectedField, obj *models.SyncConnectionPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncConnectionPayload_link(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Link, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RepoLink) graphql.Marshaler {
+			return ec.marshalNRepoLink2ᚖskillgraphᚋmodelsᚐRepoLink(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncConnectionPayload_link(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SyncConnectionPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoLink(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SyncConnectionPayload_attempt(ctx context.Context, field graphql.CollectedField, obj *models.SyncConnectionPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncConnectionPayload_attempt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Attempt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PublishAttempt) graphql.Marshaler {
+			return ec.marshalNPublishAttempt2ᚖskillgraphᚋmodelsᚐPublishAttempt(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncConnectionPayload_attempt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SyncConnectionPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PublishAttempt(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SyncConnectionPayload_publishedAt(ctx context.Context, field graphql.CollectedField, obj *models.SyncConnectionPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncConnectionPayload_publishedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PublishedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncConnectionPayload_publishedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncConnectionPayload", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
 func (ec *executionContext) _SyncEntry_entryId(ctx context.Context, field graphql.CollectedField, obj *models.SyncEntry) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -21476,6 +30760,125 @@ func (ec *executionContext) fieldContext_SyncInstallationsPayload_entries(_ cont
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _SyncSourcePayload_source(ctx context.Context, field graphql.CollectedField, obj *models.SyncSourcePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncSourcePayload_source(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Source, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+			return ec.marshalNCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncSourcePayload_source(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SyncSourcePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SyncSourcePayload_snapshot(ctx context.Context, field graphql.CollectedField, obj *models.SyncSourcePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncSourcePayload_snapshot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Snapshot, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Snapshot) graphql.Marshaler {
+			return ec.marshalNSnapshot2ᚖskillgraphᚋmodelsᚐSnapshot(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncSourcePayload_snapshot(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SyncSourcePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Snapshot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SyncSourcePayload_validation(ctx context.Context, field graphql.CollectedField, obj *models.SyncSourcePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncSourcePayload_validation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Validation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.ValidationReport) graphql.Marshaler {
+			return ec.marshalNValidationReport2ᚖskillgraphᚋmodelsᚐValidationReport(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncSourcePayload_validation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SyncSourcePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ValidationReport(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SyncSourcePayload_unchanged(ctx context.Context, field graphql.CollectedField, obj *models.SyncSourcePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncSourcePayload_unchanged(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Unchanged, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *bool) graphql.Marshaler {
+			return ec.marshalOBoolean2ᚖbool(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncSourcePayload_unchanged(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncSourcePayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
 func (ec *executionContext) _TaskPackageCase_id(ctx context.Context, field graphql.CollectedField, obj *models.TaskPackageCase) (ret graphql.Marshaler) {
@@ -21956,6 +31359,38 @@ func (ec *executionContext) fieldContext_UpdateApiKeyPayload_apiKey(_ context.Co
 	return fc, nil
 }
 
+func (ec *executionContext) _UpdateConnectionPayload_link(ctx context.Context, field graphql.CollectedField, obj *models.UpdateConnectionPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdateConnectionPayload_link(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Link, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RepoLink) graphql.Marshaler {
+			return ec.marshalNRepoLink2ᚖskillgraphᚋmodelsᚐRepoLink(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UpdateConnectionPayload_link(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdateConnectionPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoLink(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _UpdateEntryPayload_entry(ctx context.Context, field graphql.CollectedField, obj *models.UpdateEntryPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -21983,6 +31418,38 @@ func (ec *executionContext) fieldContext_UpdateEntryPayload_entry(_ context.Cont
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_RegistryEntry(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UpdateSourcePayload_source(ctx context.Context, field graphql.CollectedField, obj *models.UpdateSourcePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdateSourcePayload_source(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Source, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+			return ec.marshalNCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UpdateSourcePayload_source(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdateSourcePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
 		},
 	}
 	return fc, nil
@@ -22018,6 +31485,491 @@ func (ec *executionContext) fieldContext_UpdateSuitePayload_suite(_ context.Cont
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _UploadSource_id(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ShownID(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.SourceID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐSourceID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UploadSource", field, true, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _UploadSource_label(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_label(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Label, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_label(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UploadSource", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _UploadSource_sourceType(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_sourceType(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SourceType, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.SourceType) graphql.Marshaler {
+			return ec.marshalNSourceType2skillgraphᚋmodelsᚐSourceType(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_sourceType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UploadSource", field, false, false, errors.New("field of type SourceType does not have child fields"))
+}
+
+func (ec *executionContext) _UploadSource_skillId(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_skillId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SkillID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ids.ID) graphql.Marshaler {
+			return ec.marshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_skillId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UploadSource", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _UploadSource_skill(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_skill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.UploadSource().Skill(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalOSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_skill(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UploadSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UploadSource_currentSnapshot(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_currentSnapshot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.UploadSource().CurrentSnapshot(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Snapshot) graphql.Marshaler {
+			return ec.marshalOSnapshot2ᚖskillgraphᚋmodelsᚐSnapshot(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_currentSnapshot(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UploadSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Snapshot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UploadSource_snapshots(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_snapshots(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.UploadSource().Snapshots(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Snapshot]) graphql.Marshaler {
+			return ec.marshalNSnapshotConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_snapshots(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UploadSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SnapshotConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_UploadSource_snapshots_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UploadSource_validationReports(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_validationReports(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.UploadSource().ValidationReports(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.ValidationReport]) graphql.Marshaler {
+			return ec.marshalNValidationReportConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_validationReports(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UploadSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ValidationReportConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_UploadSource_validationReports_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UploadSource_suites(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_suites(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.UploadSource().Suites(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalSuite]) graphql.Marshaler {
+			return ec.marshalNEvalSuiteConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_suites(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UploadSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalSuiteConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_UploadSource_suites_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UploadSource_createdBy(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_createdBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.UploadSource().CreatedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖskillgraphᚋmodelsᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_createdBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UploadSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UploadSource_createdAt(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UploadSource", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _UploadSourcePayload_source(ctx context.Context, field graphql.CollectedField, obj *models.UploadSourcePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSourcePayload_source(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Source, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+			return ec.marshalNCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSourcePayload_source(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UploadSourcePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UploadSourcePayload_snapshot(ctx context.Context, field graphql.CollectedField, obj *models.UploadSourcePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSourcePayload_snapshot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Snapshot, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Snapshot) graphql.Marshaler {
+			return ec.marshalNSnapshot2ᚖskillgraphᚋmodelsᚐSnapshot(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSourcePayload_snapshot(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UploadSourcePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Snapshot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UploadSourcePayload_validation(ctx context.Context, field graphql.CollectedField, obj *models.UploadSourcePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSourcePayload_validation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Validation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.ValidationReport) graphql.Marshaler {
+			return ec.marshalNValidationReport2ᚖskillgraphᚋmodelsᚐValidationReport(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSourcePayload_validation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UploadSourcePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ValidationReport(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UploadSourcePayload_isNew(ctx context.Context, field graphql.CollectedField, obj *models.UploadSourcePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSourcePayload_isNew(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IsNew, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSourcePayload_isNew(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UploadSourcePayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _UploadSourcePayload_unchanged(ctx context.Context, field graphql.CollectedField, obj *models.UploadSourcePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSourcePayload_unchanged(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Unchanged, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *bool) graphql.Marshaler {
+			return ec.marshalOBoolean2ᚖbool(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSourcePayload_unchanged(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UploadSourcePayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
 func (ec *executionContext) _User_id(ctx context.Context, field graphql.CollectedField, obj *models.User) (ret graphql.Marshaler) {
@@ -22281,6 +32233,474 @@ func (ec *executionContext) fieldContext_UserEdge_node(_ context.Context, field 
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ValidationIssue_level(ctx context.Context, field graphql.CollectedField, obj *models.ValidationIssue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationIssue_level(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Level, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.IssueLevel) graphql.Marshaler {
+			return ec.marshalNIssueLevel2skillgraphᚋmodelsᚐIssueLevel(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationIssue_level(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ValidationIssue", field, false, false, errors.New("field of type IssueLevel does not have child fields"))
+}
+
+func (ec *executionContext) _ValidationIssue_code(ctx context.Context, field graphql.CollectedField, obj *models.ValidationIssue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationIssue_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationIssue_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ValidationIssue", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ValidationIssue_message(ctx context.Context, field graphql.CollectedField, obj *models.ValidationIssue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationIssue_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationIssue_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ValidationIssue", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ValidationIssue_path(ctx context.Context, field graphql.CollectedField, obj *models.ValidationIssue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationIssue_path(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Path, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationIssue_path(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ValidationIssue", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ValidationIssue_line(ctx context.Context, field graphql.CollectedField, obj *models.ValidationIssue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationIssue_line(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Line, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationIssue_line(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ValidationIssue", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ValidationReport_id(ctx context.Context, field graphql.CollectedField, obj *models.ValidationReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReport_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReport_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ValidationReport", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ValidationReport_snapshotId(ctx context.Context, field graphql.CollectedField, obj *models.ValidationReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReport_snapshotId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SnapshotID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReport_snapshotId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ValidationReport", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ValidationReport_snapshot(ctx context.Context, field graphql.CollectedField, obj *models.ValidationReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReport_snapshot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ValidationReport().Snapshot(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Snapshot) graphql.Marshaler {
+			return ec.marshalNSnapshot2ᚖskillgraphᚋmodelsᚐSnapshot(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReport_snapshot(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ValidationReport",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Snapshot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ValidationReport_status(ctx context.Context, field graphql.CollectedField, obj *models.ValidationReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReport_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.ValidationStatus) graphql.Marshaler {
+			return ec.marshalNValidationStatus2skillgraphᚋmodelsᚐValidationStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReport_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ValidationReport", field, false, false, errors.New("field of type ValidationStatus does not have child fields"))
+}
+
+func (ec *executionContext) _ValidationReport_issues(ctx context.Context, field graphql.CollectedField, obj *models.ValidationReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReport_issues(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Issues, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.ValidationIssue) graphql.Marshaler {
+			return ec.marshalNValidationIssue2ᚕᚖskillgraphᚋmodelsᚐValidationIssueᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReport_issues(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ValidationReport",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ValidationIssue(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ValidationReport_rulesVersion(ctx context.Context, field graphql.CollectedField, obj *models.ValidationReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReport_rulesVersion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RulesVersion, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReport_rulesVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ValidationReport", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ValidationReport_createdAt(ctx context.Context, field graphql.CollectedField, obj *models.ValidationReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReport_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReport_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ValidationReport", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _ValidationReportConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.ValidationReport]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReportConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.ValidationReport]) graphql.Marshaler {
+			return ec.marshalNValidationReportEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReportConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ValidationReportConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ValidationReportEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ValidationReportConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.ValidationReport]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReportConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.ValidationReport) graphql.Marshaler {
+			return ec.marshalNValidationReport2ᚕᚖskillgraphᚋmodelsᚐValidationReportᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReportConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ValidationReportConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ValidationReport(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ValidationReportConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.ValidationReport]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReportConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReportConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ValidationReportConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ValidationReportConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.ValidationReport]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReportConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReportConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ValidationReportConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ValidationReportEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.ValidationReport]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReportEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReportEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ValidationReportEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ValidationReportEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.ValidationReport]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReportEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.ValidationReport) graphql.Marshaler {
+			return ec.marshalNValidationReport2ᚖskillgraphᚋmodelsᚐValidationReport(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReportEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ValidationReportEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ValidationReport(ctx, field)
 		},
 	}
 	return fc, nil
@@ -23689,6 +34109,136 @@ func (ec *executionContext) unmarshalInputAddMemberInput(ctx context.Context, ob
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputBindInstallationInput(ctx context.Context, obj any) (models.BindInstallationInput, error) {
+	var it models.BindInstallationInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"installationId", "accountLogin", "accountType", "suspended"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "installationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("installationId"))
+			data, err := ec.unmarshalNInt642int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.InstallationID = data
+		case "accountLogin":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("accountLogin"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AccountLogin = data
+		case "accountType":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("accountType"))
+			data, err := ec.unmarshalNAccountType2skillgraphᚋmodelsᚐAccountType(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AccountType = data
+		case "suspended":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("suspended"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Suspended = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputConnectRepositoryInput(ctx context.Context, obj any) (models.ConnectRepositoryInput, error) {
+	var it models.ConnectRepositoryInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"entryId", "installationId", "repoFullName", "defaultBranch", "skillPath", "autoPublish", "writeBackEnabled", "tagPattern"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "entryId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("entryId"))
+			data, err := ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.EntryID = data
+		case "installationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("installationId"))
+			data, err := ec.unmarshalNInt642int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.InstallationID = data
+		case "repoFullName":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("repoFullName"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RepoFullName = data
+		case "defaultBranch":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("defaultBranch"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DefaultBranch = graphql.OmittableOf(data)
+		case "skillPath":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("skillPath"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SkillPath = graphql.OmittableOf(data)
+		case "autoPublish":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("autoPublish"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AutoPublish = graphql.OmittableOf(data)
+		case "writeBackEnabled":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("writeBackEnabled"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.WriteBackEnabled = graphql.OmittableOf(data)
+		case "tagPattern":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("tagPattern"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.TagPattern = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputCreateAlertInput(ctx context.Context, obj any) (models.CreateAlertInput, error) {
 	var it models.CreateAlertInput
 	if obj == nil {
@@ -23879,6 +34429,78 @@ func (ec *executionContext) unmarshalInputCreateEntryMetadata(ctx context.Contex
 				return it, err
 			}
 			it.SourceRepo = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputCreateSourceInput(ctx context.Context, obj any) (models.CreateSourceInput, error) {
+	var it models.CreateSourceInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"type", "label", "skillId", "installationId", "repoFullName", "defaultBranch", "skillPath"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "type":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("type"))
+			data, err := ec.unmarshalNSourceType2skillgraphᚋmodelsᚐSourceType(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Type = data
+		case "label":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("label"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Label = data
+		case "skillId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("skillId"))
+			data, err := ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SkillID = graphql.OmittableOf(data)
+		case "installationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("installationId"))
+			data, err := ec.unmarshalOInt642ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.InstallationID = graphql.OmittableOf(data)
+		case "repoFullName":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("repoFullName"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RepoFullName = graphql.OmittableOf(data)
+		case "defaultBranch":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("defaultBranch"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DefaultBranch = graphql.OmittableOf(data)
+		case "skillPath":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("skillPath"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SkillPath = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil
@@ -24354,6 +34976,87 @@ func (ec *executionContext) unmarshalInputSkillFilter(ctx context.Context, obj a
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputSourceFileInput(ctx context.Context, obj any) (models.SourceFileInput, error) {
+	var it models.SourceFileInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"path", "content"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "path":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("path"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Path = data
+		case "content":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("content"))
+			data, err := ec.unmarshalNUpload2githubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚐUpload(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Content = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputSourceFilter(ctx context.Context, obj any) (models.SourceFilter, error) {
+	var it models.SourceFilter
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"type", "skillId", "labelContains"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "type":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("type"))
+			data, err := ec.unmarshalOSourceType2ᚖskillgraphᚋmodelsᚐSourceType(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Type = graphql.OmittableOf(data)
+		case "skillId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("skillId"))
+			data, err := ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SkillID = graphql.OmittableOf(data)
+		case "labelContains":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("labelContains"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.LabelContains = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputSuiteFilter(ctx context.Context, obj any) (models.SuiteFilter, error) {
 	var it models.SuiteFilter
 	if obj == nil {
@@ -24544,6 +35247,64 @@ func (ec *executionContext) unmarshalInputUpdateApiKeyInput(ctx context.Context,
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputUpdateConnectionInput(ctx context.Context, obj any) (models.UpdateConnectionInput, error) {
+	var it models.UpdateConnectionInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"writeBackEnabled", "defaultBranch", "skillPath", "autoPublish", "tagPattern"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "writeBackEnabled":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("writeBackEnabled"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.WriteBackEnabled = graphql.OmittableOf(data)
+		case "defaultBranch":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("defaultBranch"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DefaultBranch = graphql.OmittableOf(data)
+		case "skillPath":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("skillPath"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SkillPath = graphql.OmittableOf(data)
+		case "autoPublish":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("autoPublish"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AutoPublish = graphql.OmittableOf(data)
+		case "tagPattern":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("tagPattern"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.TagPattern = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputUpdateEntryInput(ctx context.Context, obj any) (models.UpdateEntryInput, error) {
 	var it models.UpdateEntryInput
 	if obj == nil {
@@ -24583,6 +35344,43 @@ func (ec *executionContext) unmarshalInputUpdateEntryInput(ctx context.Context, 
 				return it, err
 			}
 			it.SourceRepo = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputUpdateSourceInput(ctx context.Context, obj any) (models.UpdateSourceInput, error) {
+	var it models.UpdateSourceInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"label", "skillId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "label":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("label"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Label = graphql.OmittableOf(data)
+		case "skillId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("skillId"))
+			data, err := ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SkillID = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil
@@ -24660,9 +35458,90 @@ func (ec *executionContext) unmarshalInputUpdateSuiteInput(ctx context.Context, 
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputUploadSourceInput(ctx context.Context, obj any) (models.UploadSourceInput, error) {
+	var it models.UploadSourceInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"label", "skillId", "sourceId", "file", "files"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "label":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("label"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Label = graphql.OmittableOf(data)
+		case "skillId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("skillId"))
+			data, err := ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SkillID = graphql.OmittableOf(data)
+		case "sourceId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("sourceId"))
+			data, err := ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SourceID = graphql.OmittableOf(data)
+		case "file":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("file"))
+			data, err := ec.unmarshalOUpload2ᚖgithubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚐUpload(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.File = graphql.OmittableOf(data)
+		case "files":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("files"))
+			data, err := ec.unmarshalOSourceFileInput2ᚕᚖskillgraphᚋmodelsᚐSourceFileInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Files = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
+
+func (ec *executionContext) _CloudSource(ctx context.Context, sel ast.SelectionSet, obj models.TypedSource) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case *models.UploadSource:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._UploadSource(ctx, sel, obj)
+	case *models.RepohostSource:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._RepohostSource(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of CloudSource must implement graphql.Marshaler", obj))
+		}
+	}
+}
 
 func (ec *executionContext) _EvalCase(ctx context.Context, sel ast.SelectionSet, obj models.EvalCase) graphql.Marshaler {
 	switch obj := (obj).(type) {
@@ -24711,6 +35590,21 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 	switch obj := (obj).(type) {
 	case nil:
 		return graphql.Null
+	case *models.UploadSource:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._UploadSource(ctx, sel, obj)
+	case *models.RepohostSource:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._RepohostSource(ctx, sel, obj)
+	case *models.ValidationReport:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ValidationReport(ctx, sel, obj)
 	case *models.User:
 		if obj == nil {
 			return graphql.Null
@@ -24721,11 +35615,26 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._SuiteRevision(ctx, sel, obj)
+	case *models.Snapshot:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Snapshot(ctx, sel, obj)
 	case *models.Skill:
 		if obj == nil {
 			return graphql.Null
 		}
 		return ec._Skill(ctx, sel, obj)
+	case *models.RepoLink:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._RepoLink(ctx, sel, obj)
+	case *models.RepoDelivery:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._RepoDelivery(ctx, sel, obj)
 	case *models.Release:
 		if obj == nil {
 			return graphql.Null
@@ -24741,6 +35650,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._RegistryEntry(ctx, sel, obj)
+	case *models.PublishAttempt:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._PublishAttempt(ctx, sel, obj)
 	case *models.Organization:
 		if obj == nil {
 			return graphql.Null
@@ -24771,6 +35685,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._EvalSuite(ctx, sel, obj)
+	case models.TypedSource:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._CloudSource(ctx, sel, obj)
 	case *models.Alert:
 		if obj == nil {
 			return graphql.Null
@@ -25484,6 +36403,49 @@ func (ec *executionContext) _ArchiveSuitePayload(ctx context.Context, sel ast.Se
 	return out
 }
 
+var bindInstallationPayloadImplementors = []string{"BindInstallationPayload"}
+
+func (ec *executionContext) _BindInstallationPayload(ctx context.Context, sel ast.SelectionSet, obj *models.BindInstallationPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, bindInstallationPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("BindInstallationPayload")
+		case "installation":
+			out.Values[i] = ec._BindInstallationPayload_installation(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "isNew":
+			out.Values[i] = ec._BindInstallationPayload_isNew(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var booleanAssertionCaseImplementors = []string{"BooleanAssertionCase", "EvalCase"}
 
 func (ec *executionContext) _BooleanAssertionCase(ctx context.Context, sel ast.SelectionSet, obj *models.BooleanAssertionCase) graphql.Marshaler {
@@ -25628,6 +36590,211 @@ func (ec *executionContext) _ChangeMemberRolePayload(ctx context.Context, sel as
 	return out
 }
 
+var changeRepohostSettingsPayloadImplementors = []string{"ChangeRepohostSettingsPayload"}
+
+func (ec *executionContext) _ChangeRepohostSettingsPayload(ctx context.Context, sel ast.SelectionSet, obj *models.ChangeRepohostSettingsPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, changeRepohostSettingsPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ChangeRepohostSettingsPayload")
+		case "settings":
+			out.Values[i] = ec._ChangeRepohostSettingsPayload_settings(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var cloudSourceConnectionImplementors = []string{"CloudSourceConnection"}
+
+func (ec *executionContext) _CloudSourceConnection(ctx context.Context, sel ast.SelectionSet, obj *models.CloudSourceConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, cloudSourceConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CloudSourceConnection")
+		case "edges":
+			out.Values[i] = ec._CloudSourceConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._CloudSourceConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._CloudSourceConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._CloudSourceConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var cloudSourceEdgeImplementors = []string{"CloudSourceEdge"}
+
+func (ec *executionContext) _CloudSourceEdge(ctx context.Context, sel ast.SelectionSet, obj *models.CloudSourceEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, cloudSourceEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CloudSourceEdge")
+		case "cursor":
+			out.Values[i] = ec._CloudSourceEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._CloudSourceEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var connectRepositoryPayloadImplementors = []string{"ConnectRepositoryPayload"}
+
+func (ec *executionContext) _ConnectRepositoryPayload(ctx context.Context, sel ast.SelectionSet, obj *models.ConnectRepositoryPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, connectRepositoryPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ConnectRepositoryPayload")
+		case "link":
+			out.Values[i] = ec._ConnectRepositoryPayload_link(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var createAlertPayloadImplementors = []string{"CreateAlertPayload"}
 
 func (ec *executionContext) _CreateAlertPayload(ctx context.Context, sel ast.SelectionSet, obj *models.CreateAlertPayload) graphql.Marshaler {
@@ -25733,6 +36900,44 @@ func (ec *executionContext) _CreateEntryPayload(ctx context.Context, sel ast.Sel
 			}
 		case "created":
 			out.Values[i] = ec._CreateEntryPayload_created(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var createSourcePayloadImplementors = []string{"CreateSourcePayload"}
+
+func (ec *executionContext) _CreateSourcePayload(ctx context.Context, sel ast.SelectionSet, obj *models.CreateSourcePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, createSourcePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CreateSourcePayload")
+		case "source":
+			out.Values[i] = ec._CreateSourcePayload_source(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -25906,6 +37111,44 @@ func (ec *executionContext) _DeleteAlertPayload(ctx context.Context, sel ast.Sel
 	return out
 }
 
+var deleteConnectionPayloadImplementors = []string{"DeleteConnectionPayload"}
+
+func (ec *executionContext) _DeleteConnectionPayload(ctx context.Context, sel ast.SelectionSet, obj *models.DeleteConnectionPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deleteConnectionPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeleteConnectionPayload")
+		case "deletedId":
+			out.Values[i] = ec._DeleteConnectionPayload_deletedId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var deleteEntryPayloadImplementors = []string{"DeleteEntryPayload"}
 
 func (ec *executionContext) _DeleteEntryPayload(ctx context.Context, sel ast.SelectionSet, obj *models.DeleteEntryPayload) graphql.Marshaler {
@@ -25920,6 +37163,44 @@ func (ec *executionContext) _DeleteEntryPayload(ctx context.Context, sel ast.Sel
 			out.Values[i] = graphql.MarshalString("DeleteEntryPayload")
 		case "deletedId":
 			out.Values[i] = ec._DeleteEntryPayload_deletedId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var deleteSourcePayloadImplementors = []string{"DeleteSourcePayload"}
+
+func (ec *executionContext) _DeleteSourcePayload(ctx context.Context, sel ast.SelectionSet, obj *models.DeleteSourcePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deleteSourcePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeleteSourcePayload")
+		case "deletedId":
+			out.Values[i] = ec._DeleteSourcePayload_deletedId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -26214,6 +37495,44 @@ func (ec *executionContext) _EvalSuite(ctx context.Context, sel ast.SelectionSet
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "source":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalSuite_source(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "sourceKind":
 			out.Values[i] = ec._EvalSuite_sourceKind(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -26922,81 +38241,71 @@ func (ec *executionContext) _FileChange(ctx context.Context, sel ast.SelectionSe
 		case "path":
 			out.Values[i] = ec._FileChange_path(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "kind":
-			out.Values[i] = ec._FileChange_kind(ctx, field, obj)
+		case "status":
+			out.Values[i] = ec._FileChange_status(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "oldSize":
 			out.Values[i] = ec._FileChange_oldSize(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "newSize":
 			out.Values[i] = ec._FileChange_newSize(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "unified":
-			out.Values[i] = ec._FileChange_unified(ctx, field, obj)
+		case "oldSha256":
+			out.Values[i] = ec._FileChange_oldSha256(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
-		default:
-			panic("unknown field " + strconv.Quote(field.Name))
-		}
-	}
-	out.Dispatch(ctx)
-	if out.Invalids > 0 {
-		return graphql.Null
-	}
-
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
-
-	return out
-}
-
-var fileChangesImplementors = []string{"FileChanges"}
-
-func (ec *executionContext) _FileChanges(ctx context.Context, sel ast.SelectionSet, obj *models.FileChanges) graphql.Marshaler {
-	fields := graphql.CollectFields(ec.OperationContext, sel, fileChangesImplementors)
-
-	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
-	for i, field := range fields {
-		switch field.Name {
-		case "__typename":
-			out.Values[i] = graphql.MarshalString("FileChanges")
-		case "added":
-			out.Values[i] = ec._FileChanges_added(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
+		case "newSha256":
+			out.Values[i] = ec._FileChange_newSha256(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "removed":
-			out.Values[i] = ec._FileChanges_removed(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
+		case "unifiedDiff":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._FileChange_unifiedDiff(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
 			}
-		case "changed":
-			out.Values[i] = ec._FileChanges_changed(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
 			}
-		case "files":
-			out.Values[i] = ec._FileChanges_files(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -27096,6 +38405,102 @@ func (ec *executionContext) _FileInfo(ctx context.Context, sel ast.SelectionSet,
 		case "sha256":
 			out.Values[i] = ec._FileInfo_sha256(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var importSuitePayloadImplementors = []string{"ImportSuitePayload"}
+
+func (ec *executionContext) _ImportSuitePayload(ctx context.Context, sel ast.SelectionSet, obj *models.ImportSuitePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, importSuitePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ImportSuitePayload")
+		case "suite":
+			out.Values[i] = ec._ImportSuitePayload_suite(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "files":
+			out.Values[i] = ec._ImportSuitePayload_files(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var importedFileImplementors = []string{"ImportedFile"}
+
+func (ec *executionContext) _ImportedFile(ctx context.Context, sel ast.SelectionSet, obj *models.ImportedFile) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, importedFileImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ImportedFile")
+		case "path":
+			out.Values[i] = ec._ImportedFile_path(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "cases":
+			out.Values[i] = ec._ImportedFile_cases(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "leftOut":
+			out.Values[i] = ec._ImportedFile_leftOut(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._ImportedFile_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -27998,6 +39403,55 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "createSource":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createSource(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "updateSource":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateSource(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "deleteSource":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteSource(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "uploadSource":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_uploadSource(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "syncSource":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_syncSource(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "importSuite":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_importSuite(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "bindInstallation":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_bindInstallation(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "createEntry":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_createEntry(ctx, field)
@@ -28050,6 +39504,41 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "deleteEntry":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_deleteEntry(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "changeRepohostSettings":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_changeRepohostSettings(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "connectRepository":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_connectRepository(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "updateConnection":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateConnection(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "deleteConnection":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteConnection(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "syncConnection":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_syncConnection(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
@@ -28621,6 +40110,299 @@ func (ec *executionContext) _PageInfo(ctx context.Context, sel ast.SelectionSet,
 	return out
 }
 
+var publishAttemptImplementors = []string{"PublishAttempt", "Node"}
+
+func (ec *executionContext) _PublishAttempt(ctx context.Context, sel ast.SelectionSet, obj *models.PublishAttempt) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, publishAttemptImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PublishAttempt")
+		case "id":
+			out.Values[i] = ec._PublishAttempt_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "link":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._PublishAttempt_link(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "trigger":
+			out.Values[i] = ec._PublishAttempt_trigger(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "status":
+			out.Values[i] = ec._PublishAttempt_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "versionName":
+			out.Values[i] = ec._PublishAttempt_versionName(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "version":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._PublishAttempt_version(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "sourceRef":
+			out.Values[i] = ec._PublishAttempt_sourceRef(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "commit":
+			out.Values[i] = ec._PublishAttempt_commit(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "message":
+			out.Values[i] = ec._PublishAttempt_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "writeBackStatus":
+			out.Values[i] = ec._PublishAttempt_writeBackStatus(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "writeBackMessage":
+			out.Values[i] = ec._PublishAttempt_writeBackMessage(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "checkRunId":
+			out.Values[i] = ec._PublishAttempt_checkRunId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "createdAt":
+			out.Values[i] = ec._PublishAttempt_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var publishAttemptConnectionImplementors = []string{"PublishAttemptConnection"}
+
+func (ec *executionContext) _PublishAttemptConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.PublishAttempt]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, publishAttemptConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PublishAttemptConnection")
+		case "edges":
+			out.Values[i] = ec._PublishAttemptConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._PublishAttemptConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._PublishAttemptConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._PublishAttemptConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var publishAttemptEdgeImplementors = []string{"PublishAttemptEdge"}
+
+func (ec *executionContext) _PublishAttemptEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.PublishAttempt]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, publishAttemptEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PublishAttemptEdge")
+		case "cursor":
+			out.Values[i] = ec._PublishAttemptEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._PublishAttemptEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var pushCountsImplementors = []string{"PushCounts"}
 
 func (ec *executionContext) _PushCounts(ctx context.Context, sel ast.SelectionSet, obj *models.PushCounts) graphql.Marshaler {
@@ -29084,6 +40866,94 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "source":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_source(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "sources":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_sources(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "snapshotDiff":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_snapshotDiff(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "repoInstallations":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_repoInstallations(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "entry":
 			field := field
 
@@ -29204,6 +41074,116 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_syncCheck(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "repohostSettings":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_repohostSettings(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "repositories":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_repositories(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "repoLink":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_repoLink(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "repoLinks":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_repoLinks(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "repoDeliveries":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_repoDeliveries(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -29840,6 +41820,44 @@ func (ec *executionContext) _RegistryEntry(ctx context.Context, sel ast.Selectio
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "repoLink":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryEntry_repoLink(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "createdBy":
 			field := field
 
@@ -30345,6 +42363,11 @@ func (ec *executionContext) _RegistryVersion(ctx context.Context, sel ast.Select
 			}
 		case "sourceRepo":
 			out.Values[i] = ec._RegistryVersion_sourceRepo(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "sourceCommit":
+			out.Values[i] = ec._RegistryVersion_sourceCommit(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -31075,6 +43098,1282 @@ func (ec *executionContext) _RemoveMemberPayload(ctx context.Context, sel ast.Se
 	return out
 }
 
+var repoDeliveryImplementors = []string{"RepoDelivery", "Node"}
+
+func (ec *executionContext) _RepoDelivery(ctx context.Context, sel ast.SelectionSet, obj *models.RepoDelivery) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, repoDeliveryImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RepoDelivery")
+		case "id":
+			out.Values[i] = ec._RepoDelivery_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deliveryKey":
+			out.Values[i] = ec._RepoDelivery_deliveryKey(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "event":
+			out.Values[i] = ec._RepoDelivery_event(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "action":
+			out.Values[i] = ec._RepoDelivery_action(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "repoFullName":
+			out.Values[i] = ec._RepoDelivery_repoFullName(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "ref":
+			out.Values[i] = ec._RepoDelivery_ref(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "state":
+			out.Values[i] = ec._RepoDelivery_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "outcome":
+			out.Values[i] = ec._RepoDelivery_outcome(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "receivedAt":
+			out.Values[i] = ec._RepoDelivery_receivedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var repoDeliveryConnectionImplementors = []string{"RepoDeliveryConnection"}
+
+func (ec *executionContext) _RepoDeliveryConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.RepoDelivery]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, repoDeliveryConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RepoDeliveryConnection")
+		case "edges":
+			out.Values[i] = ec._RepoDeliveryConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._RepoDeliveryConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._RepoDeliveryConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepoDeliveryConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var repoDeliveryEdgeImplementors = []string{"RepoDeliveryEdge"}
+
+func (ec *executionContext) _RepoDeliveryEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.RepoDelivery]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, repoDeliveryEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RepoDeliveryEdge")
+		case "cursor":
+			out.Values[i] = ec._RepoDeliveryEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._RepoDeliveryEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var repoInstallationImplementors = []string{"RepoInstallation"}
+
+func (ec *executionContext) _RepoInstallation(ctx context.Context, sel ast.SelectionSet, obj *models.RepoInstallation) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, repoInstallationImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RepoInstallation")
+		case "id":
+			out.Values[i] = ec._RepoInstallation_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "installationId":
+			out.Values[i] = ec._RepoInstallation_installationId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "accountLogin":
+			out.Values[i] = ec._RepoInstallation_accountLogin(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "accountType":
+			out.Values[i] = ec._RepoInstallation_accountType(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "suspended":
+			out.Values[i] = ec._RepoInstallation_suspended(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._RepoInstallation_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updatedAt":
+			out.Values[i] = ec._RepoInstallation_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var repoInstallationConnectionImplementors = []string{"RepoInstallationConnection"}
+
+func (ec *executionContext) _RepoInstallationConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.RepoInstallation]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, repoInstallationConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RepoInstallationConnection")
+		case "edges":
+			out.Values[i] = ec._RepoInstallationConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._RepoInstallationConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._RepoInstallationConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepoInstallationConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var repoInstallationEdgeImplementors = []string{"RepoInstallationEdge"}
+
+func (ec *executionContext) _RepoInstallationEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.RepoInstallation]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, repoInstallationEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RepoInstallationEdge")
+		case "cursor":
+			out.Values[i] = ec._RepoInstallationEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._RepoInstallationEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var repoLinkImplementors = []string{"RepoLink", "Node"}
+
+func (ec *executionContext) _RepoLink(ctx context.Context, sel ast.SelectionSet, obj *models.RepoLink) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, repoLinkImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RepoLink")
+		case "id":
+			out.Values[i] = ec._RepoLink_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "organizationId":
+			out.Values[i] = ec._RepoLink_organizationId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "entry":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepoLink_entry(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "installation":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepoLink_installation(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "repoFullName":
+			out.Values[i] = ec._RepoLink_repoFullName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "repoOwner":
+			out.Values[i] = ec._RepoLink_repoOwner(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "repoName":
+			out.Values[i] = ec._RepoLink_repoName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "defaultBranch":
+			out.Values[i] = ec._RepoLink_defaultBranch(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "skillPath":
+			out.Values[i] = ec._RepoLink_skillPath(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "autoPublish":
+			out.Values[i] = ec._RepoLink_autoPublish(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "writeBackEnabled":
+			out.Values[i] = ec._RepoLink_writeBackEnabled(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "tagPattern":
+			out.Values[i] = ec._RepoLink_tagPattern(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "statusContext":
+			out.Values[i] = ec._RepoLink_statusContext(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "lastAttempt":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepoLink_lastAttempt(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "attempts":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepoLink_attempts(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepoLink_createdBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdAt":
+			out.Values[i] = ec._RepoLink_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "updatedAt":
+			out.Values[i] = ec._RepoLink_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var repoLinkConnectionImplementors = []string{"RepoLinkConnection"}
+
+func (ec *executionContext) _RepoLinkConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.RepoLink]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, repoLinkConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RepoLinkConnection")
+		case "edges":
+			out.Values[i] = ec._RepoLinkConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._RepoLinkConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._RepoLinkConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepoLinkConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var repoLinkEdgeImplementors = []string{"RepoLinkEdge"}
+
+func (ec *executionContext) _RepoLinkEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.RepoLink]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, repoLinkEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RepoLinkEdge")
+		case "cursor":
+			out.Values[i] = ec._RepoLinkEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._RepoLinkEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var repohostSettingsImplementors = []string{"RepohostSettings"}
+
+func (ec *executionContext) _RepohostSettings(ctx context.Context, sel ast.SelectionSet, obj *models.RepohostSettings) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, repohostSettingsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RepohostSettings")
+		case "writeBackMode":
+			out.Values[i] = ec._RepohostSettings_writeBackMode(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var repohostSourceImplementors = []string{"RepohostSource", "CloudSource", "Node"}
+
+func (ec *executionContext) _RepohostSource(ctx context.Context, sel ast.SelectionSet, obj *models.RepohostSource) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, repohostSourceImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RepohostSource")
+		case "id":
+			out.Values[i] = ec._RepohostSource_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "label":
+			out.Values[i] = ec._RepohostSource_label(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "sourceType":
+			out.Values[i] = ec._RepohostSource_sourceType(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "skillId":
+			out.Values[i] = ec._RepohostSource_skillId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "skill":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepohostSource_skill(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "currentSnapshot":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepohostSource_currentSnapshot(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "snapshots":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepohostSource_snapshots(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "validationReports":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepohostSource_validationReports(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "suites":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepohostSource_suites(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepohostSource_createdBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdAt":
+			out.Values[i] = ec._RepohostSource_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "repoFullName":
+			out.Values[i] = ec._RepohostSource_repoFullName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "defaultBranch":
+			out.Values[i] = ec._RepohostSource_defaultBranch(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "skillPath":
+			out.Values[i] = ec._RepohostSource_skillPath(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "installation":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepohostSource_installation(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var repositoryImplementors = []string{"Repository"}
+
+func (ec *executionContext) _Repository(ctx context.Context, sel ast.SelectionSet, obj *models.Repository) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, repositoryImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Repository")
+		case "id":
+			out.Values[i] = ec._Repository_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "fullName":
+			out.Values[i] = ec._Repository_fullName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "owner":
+			out.Values[i] = ec._Repository_owner(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "name":
+			out.Values[i] = ec._Repository_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "visibility":
+			out.Values[i] = ec._Repository_visibility(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "defaultBranch":
+			out.Values[i] = ec._Repository_defaultBranch(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "htmlUrl":
+			out.Values[i] = ec._Repository_htmlUrl(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pushedAt":
+			out.Values[i] = ec._Repository_pushedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "connectedElsewhere":
+			out.Values[i] = ec._Repository_connectedElsewhere(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var revokeApiKeyPayloadImplementors = []string{"RevokeApiKeyPayload"}
 
 func (ec *executionContext) _RevokeApiKeyPayload(ctx context.Context, sel ast.SelectionSet, obj *models.RevokeAPIKeyPayload) graphql.Marshaler {
@@ -31646,6 +44945,44 @@ func (ec *executionContext) _Skill(ctx context.Context, sel ast.SelectionSet, ob
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "sources":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_sources(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -31960,6 +45297,661 @@ func (ec *executionContext) _SkillRates(ctx context.Context, sel ast.SelectionSe
 		case "passRate":
 			out.Values[i] = ec._SkillRates_passRate(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var snapshotImplementors = []string{"Snapshot", "Node"}
+
+func (ec *executionContext) _Snapshot(ctx context.Context, sel ast.SelectionSet, obj *models.Snapshot) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, snapshotImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Snapshot")
+		case "id":
+			out.Values[i] = ec._Snapshot_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "number":
+			out.Values[i] = ec._Snapshot_number(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "source":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Snapshot_source(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "contentHash":
+			out.Values[i] = ec._Snapshot_contentHash(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "fileCount":
+			out.Values[i] = ec._Snapshot_fileCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalBytes":
+			out.Values[i] = ec._Snapshot_totalBytes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "sourceRef":
+			out.Values[i] = ec._Snapshot_sourceRef(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "files":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Snapshot_files(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "file":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Snapshot_file(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "report":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Snapshot_report(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Snapshot_createdBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdAt":
+			out.Values[i] = ec._Snapshot_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var snapshotConnectionImplementors = []string{"SnapshotConnection"}
+
+func (ec *executionContext) _SnapshotConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.Snapshot]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, snapshotConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SnapshotConnection")
+		case "edges":
+			out.Values[i] = ec._SnapshotConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._SnapshotConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._SnapshotConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SnapshotConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var snapshotDiffImplementors = []string{"SnapshotDiff"}
+
+func (ec *executionContext) _SnapshotDiff(ctx context.Context, sel ast.SelectionSet, obj *models.SnapshotDiff) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, snapshotDiffImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SnapshotDiff")
+		case "added":
+			out.Values[i] = ec._SnapshotDiff_added(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "removed":
+			out.Values[i] = ec._SnapshotDiff_removed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "changed":
+			out.Values[i] = ec._SnapshotDiff_changed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "files":
+			out.Values[i] = ec._SnapshotDiff_files(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var snapshotEdgeImplementors = []string{"SnapshotEdge"}
+
+func (ec *executionContext) _SnapshotEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.Snapshot]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, snapshotEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SnapshotEdge")
+		case "cursor":
+			out.Values[i] = ec._SnapshotEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._SnapshotEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var snapshotFileImplementors = []string{"SnapshotFile"}
+
+func (ec *executionContext) _SnapshotFile(ctx context.Context, sel ast.SelectionSet, obj *models.SnapshotFile) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, snapshotFileImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SnapshotFile")
+		case "path":
+			out.Values[i] = ec._SnapshotFile_path(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "size":
+			out.Values[i] = ec._SnapshotFile_size(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "sha256":
+			out.Values[i] = ec._SnapshotFile_sha256(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "text":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SnapshotFile_text(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var snapshotFileConnectionImplementors = []string{"SnapshotFileConnection"}
+
+func (ec *executionContext) _SnapshotFileConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.SnapshotFile]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, snapshotFileConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SnapshotFileConnection")
+		case "edges":
+			out.Values[i] = ec._SnapshotFileConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._SnapshotFileConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._SnapshotFileConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SnapshotFileConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var snapshotFileEdgeImplementors = []string{"SnapshotFileEdge"}
+
+func (ec *executionContext) _SnapshotFileEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.SnapshotFile]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, snapshotFileEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SnapshotFileEdge")
+		case "cursor":
+			out.Values[i] = ec._SnapshotFileEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._SnapshotFileEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -32342,6 +46334,54 @@ func (ec *executionContext) _SuiteRevisionEdge(ctx context.Context, sel ast.Sele
 	return out
 }
 
+var syncConnectionPayloadImplementors = []string{"SyncConnectionPayload"}
+
+func (ec *executionContext) _SyncConnectionPayload(ctx context.Context, sel ast.SelectionSet, obj *models.SyncConnectionPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, syncConnectionPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SyncConnectionPayload")
+		case "link":
+			out.Values[i] = ec._SyncConnectionPayload_link(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "attempt":
+			out.Values[i] = ec._SyncConnectionPayload_attempt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "publishedAt":
+			out.Values[i] = ec._SyncConnectionPayload_publishedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var syncEntryImplementors = []string{"SyncEntry"}
 
 func (ec *executionContext) _SyncEntry(ctx context.Context, sel ast.SelectionSet, obj *models.SyncEntry) graphql.Marshaler {
@@ -32468,6 +46508,59 @@ func (ec *executionContext) _SyncInstallationsPayload(ctx context.Context, sel a
 		case "entries":
 			out.Values[i] = ec._SyncInstallationsPayload_entries(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var syncSourcePayloadImplementors = []string{"SyncSourcePayload"}
+
+func (ec *executionContext) _SyncSourcePayload(ctx context.Context, sel ast.SelectionSet, obj *models.SyncSourcePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, syncSourcePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SyncSourcePayload")
+		case "source":
+			out.Values[i] = ec._SyncSourcePayload_source(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "snapshot":
+			out.Values[i] = ec._SyncSourcePayload_snapshot(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "validation":
+			out.Values[i] = ec._SyncSourcePayload_validation(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "unchanged":
+			out.Values[i] = ec._SyncSourcePayload_unchanged(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -32756,6 +46849,44 @@ func (ec *executionContext) _UpdateApiKeyPayload(ctx context.Context, sel ast.Se
 	return out
 }
 
+var updateConnectionPayloadImplementors = []string{"UpdateConnectionPayload"}
+
+func (ec *executionContext) _UpdateConnectionPayload(ctx context.Context, sel ast.SelectionSet, obj *models.UpdateConnectionPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, updateConnectionPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UpdateConnectionPayload")
+		case "link":
+			out.Values[i] = ec._UpdateConnectionPayload_link(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var updateEntryPayloadImplementors = []string{"UpdateEntryPayload"}
 
 func (ec *executionContext) _UpdateEntryPayload(ctx context.Context, sel ast.SelectionSet, obj *models.UpdateEntryPayload) graphql.Marshaler {
@@ -32770,6 +46901,44 @@ func (ec *executionContext) _UpdateEntryPayload(ctx context.Context, sel ast.Sel
 			out.Values[i] = graphql.MarshalString("UpdateEntryPayload")
 		case "entry":
 			out.Values[i] = ec._UpdateEntryPayload_entry(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var updateSourcePayloadImplementors = []string{"UpdateSourcePayload"}
+
+func (ec *executionContext) _UpdateSourcePayload(ctx context.Context, sel ast.SelectionSet, obj *models.UpdateSourcePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, updateSourcePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UpdateSourcePayload")
+		case "source":
+			out.Values[i] = ec._UpdateSourcePayload_source(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -32809,6 +46978,350 @@ func (ec *executionContext) _UpdateSuitePayload(ctx context.Context, sel ast.Sel
 		case "suite":
 			out.Values[i] = ec._UpdateSuitePayload_suite(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var uploadSourceImplementors = []string{"UploadSource", "CloudSource", "Node"}
+
+func (ec *executionContext) _UploadSource(ctx context.Context, sel ast.SelectionSet, obj *models.UploadSource) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, uploadSourceImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UploadSource")
+		case "id":
+			out.Values[i] = ec._UploadSource_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "label":
+			out.Values[i] = ec._UploadSource_label(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "sourceType":
+			out.Values[i] = ec._UploadSource_sourceType(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "skillId":
+			out.Values[i] = ec._UploadSource_skillId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "skill":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._UploadSource_skill(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "currentSnapshot":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._UploadSource_currentSnapshot(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "snapshots":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._UploadSource_snapshots(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "validationReports":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._UploadSource_validationReports(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "suites":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._UploadSource_suites(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._UploadSource_createdBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdAt":
+			out.Values[i] = ec._UploadSource_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var uploadSourcePayloadImplementors = []string{"UploadSourcePayload"}
+
+func (ec *executionContext) _UploadSourcePayload(ctx context.Context, sel ast.SelectionSet, obj *models.UploadSourcePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, uploadSourcePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UploadSourcePayload")
+		case "source":
+			out.Values[i] = ec._UploadSourcePayload_source(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "snapshot":
+			out.Values[i] = ec._UploadSourcePayload_snapshot(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "validation":
+			out.Values[i] = ec._UploadSourcePayload_validation(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "isNew":
+			out.Values[i] = ec._UploadSourcePayload_isNew(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "unchanged":
+			out.Values[i] = ec._UploadSourcePayload_unchanged(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -32990,6 +47503,294 @@ func (ec *executionContext) _UserEdge(ctx context.Context, sel ast.SelectionSet,
 			}
 		case "node":
 			out.Values[i] = ec._UserEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var validationIssueImplementors = []string{"ValidationIssue"}
+
+func (ec *executionContext) _ValidationIssue(ctx context.Context, sel ast.SelectionSet, obj *models.ValidationIssue) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, validationIssueImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ValidationIssue")
+		case "level":
+			out.Values[i] = ec._ValidationIssue_level(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "code":
+			out.Values[i] = ec._ValidationIssue_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._ValidationIssue_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "path":
+			out.Values[i] = ec._ValidationIssue_path(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "line":
+			out.Values[i] = ec._ValidationIssue_line(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var validationReportImplementors = []string{"ValidationReport", "Node"}
+
+func (ec *executionContext) _ValidationReport(ctx context.Context, sel ast.SelectionSet, obj *models.ValidationReport) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, validationReportImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ValidationReport")
+		case "id":
+			out.Values[i] = ec._ValidationReport_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "snapshotId":
+			out.Values[i] = ec._ValidationReport_snapshotId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "snapshot":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ValidationReport_snapshot(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "status":
+			out.Values[i] = ec._ValidationReport_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "issues":
+			out.Values[i] = ec._ValidationReport_issues(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "rulesVersion":
+			out.Values[i] = ec._ValidationReport_rulesVersion(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "createdAt":
+			out.Values[i] = ec._ValidationReport_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var validationReportConnectionImplementors = []string{"ValidationReportConnection"}
+
+func (ec *executionContext) _ValidationReportConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.ValidationReport]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, validationReportConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ValidationReportConnection")
+		case "edges":
+			out.Values[i] = ec._ValidationReportConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._ValidationReportConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._ValidationReportConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ValidationReportConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var validationReportEdgeImplementors = []string{"ValidationReportEdge"}
+
+func (ec *executionContext) _ValidationReportEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.ValidationReport]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, validationReportEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ValidationReportEdge")
+		case "cursor":
+			out.Values[i] = ec._ValidationReportEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._ValidationReportEdge_node(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -33626,6 +48427,16 @@ func (ec *executionContext) ___Type(ctx context.Context, sel ast.SelectionSet, o
 
 // region    ***************************** type.gotpl *****************************
 
+func (ec *executionContext) unmarshalNAccountType2skillgraphᚋmodelsᚐAccountType(ctx context.Context, v any) (models.AccountType, error) {
+	var res models.AccountType
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAccountType2skillgraphᚋmodelsᚐAccountType(ctx context.Context, sel ast.SelectionSet, v models.AccountType) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
 func (ec *executionContext) unmarshalNAddMemberInput2skillgraphᚋmodelsᚐAddMemberInput(ctx context.Context, v any) (models.AddMemberInput, error) {
 	res, err := ec.unmarshalInputAddMemberInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -33795,6 +48606,31 @@ func (ec *executionContext) marshalNAssertionType2skillgraphᚋmodelsᚐAssertio
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) unmarshalNAttemptStatus2skillgraphᚋmodelsᚐAttemptStatus(ctx context.Context, v any) (models.AttemptStatus, error) {
+	var res models.AttemptStatus
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAttemptStatus2skillgraphᚋmodelsᚐAttemptStatus(ctx context.Context, sel ast.SelectionSet, v models.AttemptStatus) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) unmarshalNAttemptTrigger2skillgraphᚋmodelsᚐAttemptTrigger(ctx context.Context, v any) (models.AttemptTrigger, error) {
+	var res models.AttemptTrigger
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAttemptTrigger2skillgraphᚋmodelsᚐAttemptTrigger(ctx context.Context, sel ast.SelectionSet, v models.AttemptTrigger) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) unmarshalNBindInstallationInput2skillgraphᚋmodelsᚐBindInstallationInput(ctx context.Context, v any) (models.BindInstallationInput, error) {
+	res, err := ec.unmarshalInputBindInstallationInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNBoolean2bool(ctx context.Context, v any) (bool, error) {
 	res, err := graphql.UnmarshalBoolean(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -33831,6 +48667,73 @@ func (ec *executionContext) marshalNCaseKind2skillgraphᚋmodelsᚐCaseKind(ctx 
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) marshalNCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx context.Context, sel ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._CloudSource(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNCloudSource2ᚕskillgraphᚋmodelsᚐTypedSourceᚄ(ctx context.Context, sel ast.SelectionSet, v []models.TypedSource) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNCloudSourceConnection2ᚖskillgraphᚋmodelsᚐCloudSourceConnection(ctx context.Context, sel ast.SelectionSet, v *models.CloudSourceConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._CloudSourceConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNCloudSourceEdge2ᚕᚖskillgraphᚋmodelsᚐCloudSourceEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.CloudSourceEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNCloudSourceEdge2ᚖskillgraphᚋmodelsᚐCloudSourceEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNCloudSourceEdge2ᚖskillgraphᚋmodelsᚐCloudSourceEdge(ctx context.Context, sel ast.SelectionSet, v *models.CloudSourceEdge) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._CloudSourceEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNConnectRepositoryInput2skillgraphᚋmodelsᚐConnectRepositoryInput(ctx context.Context, v any) (models.ConnectRepositoryInput, error) {
+	res, err := ec.unmarshalInputConnectRepositoryInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNCreateAlertInput2skillgraphᚋmodelsᚐCreateAlertInput(ctx context.Context, v any) (models.CreateAlertInput, error) {
 	res, err := ec.unmarshalInputCreateAlertInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -33843,6 +48746,11 @@ func (ec *executionContext) unmarshalNCreateApiKeyInput2skillgraphᚋmodelsᚐCr
 
 func (ec *executionContext) unmarshalNCreateEntryMetadata2skillgraphᚋmodelsᚐCreateEntryMetadata(ctx context.Context, v any) (models.CreateEntryMetadata, error) {
 	res, err := ec.unmarshalInputCreateEntryMetadata(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCreateSourceInput2skillgraphᚋmodelsᚐCreateSourceInput(ctx context.Context, v any) (models.CreateSourceInput, error) {
+	res, err := ec.unmarshalInputCreateSourceInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -33885,6 +48793,16 @@ func (ec *executionContext) unmarshalNDate2skillgraphᚋmodelsᚐDate(ctx contex
 
 func (ec *executionContext) marshalNDate2skillgraphᚋmodelsᚐDate(ctx context.Context, sel ast.SelectionSet, v models.Date) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) unmarshalNDeliveryState2skillgraphᚋmodelsᚐDeliveryState(ctx context.Context, v any) (models.DeliveryState, error) {
+	var res models.DeliveryState
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNDeliveryState2skillgraphᚋmodelsᚐDeliveryState(ctx context.Context, sel ast.SelectionSet, v models.DeliveryState) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
 }
 
 func (ec *executionContext) unmarshalNDimension2skillgraphᚋmodelsᚐDimension(ctx context.Context, v any) (models.Dimension, error) {
@@ -34134,26 +49052,6 @@ func (ec *executionContext) marshalNFileChange2ᚖskillgraphᚋmodelsᚐFileChan
 	return ec._FileChange(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNFileChangeKind2skillgraphᚋmodelsᚐFileChangeKind(ctx context.Context, v any) (models.FileChangeKind, error) {
-	var res models.FileChangeKind
-	err := res.UnmarshalGQLContext(ctx, v)
-	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNFileChangeKind2skillgraphᚋmodelsᚐFileChangeKind(ctx context.Context, sel ast.SelectionSet, v models.FileChangeKind) graphql.Marshaler {
-	return graphql.WrapContextMarshaler(ctx, v)
-}
-
-func (ec *executionContext) marshalNFileChanges2ᚖskillgraphᚋmodelsᚐFileChanges(ctx context.Context, sel ast.SelectionSet, v *models.FileChanges) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._FileChanges(ctx, sel, v)
-}
-
 func (ec *executionContext) marshalNFileInfo2ᚕᚖskillgraphᚋmodelsᚐFileInfoᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.FileInfo) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -34180,6 +49078,16 @@ func (ec *executionContext) marshalNFileInfo2ᚖskillgraphᚋmodelsᚐFileInfo(c
 	return ec._FileInfo(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalNFileStatus2skillgraphᚋmodelsᚐFileStatus(ctx context.Context, v any) (models.FileStatus, error) {
+	var res models.FileStatus
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNFileStatus2skillgraphᚋmodelsᚐFileStatus(ctx context.Context, sel ast.SelectionSet, v models.FileStatus) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
 func (ec *executionContext) unmarshalNFloat2float64(ctx context.Context, v any) (float64, error) {
 	res, err := graphql.UnmarshalFloatContext(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -34203,6 +49111,16 @@ func (ec *executionContext) unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx co
 }
 
 func (ec *executionContext) marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx context.Context, sel ast.SelectionSet, v ids.ID) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNID2skillgraphᚋinternalᚋidsᚐSourceID(ctx context.Context, v any) (ids.SourceID, error) {
+	var res ids.SourceID
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNID2skillgraphᚋinternalᚋidsᚐSourceID(ctx context.Context, sel ast.SelectionSet, v ids.SourceID) graphql.Marshaler {
 	return v
 }
 
@@ -34233,6 +49151,32 @@ func (ec *executionContext) marshalNID2ᚕskillgraphᚋinternalᚋidsᚐIDᚄ(ct
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalNImportedFile2ᚕᚖskillgraphᚋmodelsᚐImportedFileᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.ImportedFile) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNImportedFile2ᚖskillgraphᚋmodelsᚐImportedFile(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNImportedFile2ᚖskillgraphᚋmodelsᚐImportedFile(ctx context.Context, sel ast.SelectionSet, v *models.ImportedFile) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ImportedFile(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNIncident2ᚕᚖskillgraphᚋmodelsᚐIncidentᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Incident) graphql.Marshaler {
@@ -34378,6 +49322,32 @@ func (ec *executionContext) marshalNInt2int(ctx context.Context, sel ast.Selecti
 		}
 	}
 	return res
+}
+
+func (ec *executionContext) unmarshalNInt642int64(ctx context.Context, v any) (int64, error) {
+	res, err := models.UnmarshalInt64(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNInt642int64(ctx context.Context, sel ast.SelectionSet, v int64) graphql.Marshaler {
+	_ = sel
+	res := models.MarshalInt64(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNIssueLevel2skillgraphᚋmodelsᚐIssueLevel(ctx context.Context, v any) (models.IssueLevel, error) {
+	var res models.IssueLevel
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNIssueLevel2skillgraphᚋmodelsᚐIssueLevel(ctx context.Context, sel ast.SelectionSet, v models.IssueLevel) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
 }
 
 func (ec *executionContext) unmarshalNJSON2skillgraphᚋmodelsᚐJSON(ctx context.Context, v any) (models.JSON, error) {
@@ -34582,6 +49552,68 @@ func (ec *executionContext) unmarshalNPlan2skillgraphᚋmodelsᚐPlan(ctx contex
 
 func (ec *executionContext) marshalNPlan2skillgraphᚋmodelsᚐPlan(ctx context.Context, sel ast.SelectionSet, v models.Plan) graphql.Marshaler {
 	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) marshalNPublishAttempt2ᚕᚖskillgraphᚋmodelsᚐPublishAttemptᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.PublishAttempt) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPublishAttempt2ᚖskillgraphᚋmodelsᚐPublishAttempt(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNPublishAttempt2ᚖskillgraphᚋmodelsᚐPublishAttempt(ctx context.Context, sel ast.SelectionSet, v *models.PublishAttempt) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._PublishAttempt(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNPublishAttemptConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.PublishAttempt]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._PublishAttemptConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNPublishAttemptEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.PublishAttempt]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPublishAttemptEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNPublishAttemptEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.PublishAttempt]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._PublishAttemptEdge(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNPushCounts2ᚖskillgraphᚋmodelsᚐPushCounts(ctx context.Context, sel ast.SelectionSet, v *models.PushCounts) graphql.Marshaler {
@@ -34800,6 +49832,228 @@ func (ec *executionContext) marshalNReleaseKind2skillgraphᚋmodelsᚐReleaseKin
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) marshalNRepoDelivery2ᚕᚖskillgraphᚋmodelsᚐRepoDeliveryᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.RepoDelivery) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRepoDelivery2ᚖskillgraphᚋmodelsᚐRepoDelivery(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNRepoDelivery2ᚖskillgraphᚋmodelsᚐRepoDelivery(ctx context.Context, sel ast.SelectionSet, v *models.RepoDelivery) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RepoDelivery(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNRepoDeliveryConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.RepoDelivery]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RepoDeliveryConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNRepoDeliveryEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.RepoDelivery]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRepoDeliveryEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNRepoDeliveryEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.RepoDelivery]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RepoDeliveryEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNRepoInstallation2ᚕᚖskillgraphᚋmodelsᚐRepoInstallationᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.RepoInstallation) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRepoInstallation2ᚖskillgraphᚋmodelsᚐRepoInstallation(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNRepoInstallation2ᚖskillgraphᚋmodelsᚐRepoInstallation(ctx context.Context, sel ast.SelectionSet, v *models.RepoInstallation) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RepoInstallation(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNRepoInstallationConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.RepoInstallation]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RepoInstallationConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNRepoInstallationEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.RepoInstallation]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRepoInstallationEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNRepoInstallationEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.RepoInstallation]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RepoInstallationEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNRepoLink2ᚕᚖskillgraphᚋmodelsᚐRepoLinkᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.RepoLink) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRepoLink2ᚖskillgraphᚋmodelsᚐRepoLink(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNRepoLink2ᚖskillgraphᚋmodelsᚐRepoLink(ctx context.Context, sel ast.SelectionSet, v *models.RepoLink) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RepoLink(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNRepoLinkConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.RepoLink]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RepoLinkConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNRepoLinkEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.RepoLink]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRepoLinkEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNRepoLinkEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.RepoLink]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RepoLinkEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNRepohostSettings2ᚖskillgraphᚋmodelsᚐRepohostSettings(ctx context.Context, sel ast.SelectionSet, v *models.RepohostSettings) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RepohostSettings(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNRepository2ᚕᚖskillgraphᚋmodelsᚐRepositoryᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Repository) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRepository2ᚖskillgraphᚋmodelsᚐRepository(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNRepository2ᚖskillgraphᚋmodelsᚐRepository(ctx context.Context, sel ast.SelectionSet, v *models.Repository) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._Repository(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNRole2skillgraphᚋmodelsᚐRole(ctx context.Context, v any) (models.Role, error) {
 	var res models.Role
 	err := res.UnmarshalGQLContext(ctx, v)
@@ -34946,6 +50200,155 @@ func (ec *executionContext) unmarshalNSkillStatus2skillgraphᚋmodelsᚐSkillSta
 }
 
 func (ec *executionContext) marshalNSkillStatus2skillgraphᚋmodelsᚐSkillStatus(ctx context.Context, sel ast.SelectionSet, v models.SkillStatus) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) marshalNSnapshot2ᚕᚖskillgraphᚋmodelsᚐSnapshotᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Snapshot) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSnapshot2ᚖskillgraphᚋmodelsᚐSnapshot(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSnapshot2ᚖskillgraphᚋmodelsᚐSnapshot(ctx context.Context, sel ast.SelectionSet, v *models.Snapshot) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._Snapshot(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSnapshotConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.Snapshot]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SnapshotConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSnapshotDiff2ᚖskillgraphᚋmodelsᚐSnapshotDiff(ctx context.Context, sel ast.SelectionSet, v *models.SnapshotDiff) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SnapshotDiff(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSnapshotEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.Snapshot]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSnapshotEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSnapshotEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.Snapshot]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SnapshotEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSnapshotFile2ᚕᚖskillgraphᚋmodelsᚐSnapshotFileᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.SnapshotFile) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSnapshotFile2ᚖskillgraphᚋmodelsᚐSnapshotFile(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSnapshotFile2ᚖskillgraphᚋmodelsᚐSnapshotFile(ctx context.Context, sel ast.SelectionSet, v *models.SnapshotFile) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SnapshotFile(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSnapshotFileConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.SnapshotFile]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SnapshotFileConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSnapshotFileEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.SnapshotFile]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSnapshotFileEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSnapshotFileEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.SnapshotFile]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SnapshotFileEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNSourceFileInput2ᚖskillgraphᚋmodelsᚐSourceFileInput(ctx context.Context, v any) (*models.SourceFileInput, error) {
+	res, err := ec.unmarshalInputSourceFileInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNSourceType2skillgraphᚋmodelsᚐSourceType(ctx context.Context, v any) (models.SourceType, error) {
+	var res models.SourceType
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSourceType2skillgraphᚋmodelsᚐSourceType(ctx context.Context, sel ast.SelectionSet, v models.SourceType) graphql.Marshaler {
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
@@ -35197,8 +50600,18 @@ func (ec *executionContext) unmarshalNUpdateApiKeyInput2skillgraphᚋmodelsᚐUp
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNUpdateConnectionInput2skillgraphᚋmodelsᚐUpdateConnectionInput(ctx context.Context, v any) (models.UpdateConnectionInput, error) {
+	res, err := ec.unmarshalInputUpdateConnectionInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNUpdateEntryInput2skillgraphᚋmodelsᚐUpdateEntryInput(ctx context.Context, v any) (models.UpdateEntryInput, error) {
 	res, err := ec.unmarshalInputUpdateEntryInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNUpdateSourceInput2skillgraphᚋmodelsᚐUpdateSourceInput(ctx context.Context, v any) (models.UpdateSourceInput, error) {
+	res, err := ec.unmarshalInputUpdateSourceInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -35221,6 +50634,11 @@ func (ec *executionContext) marshalNUpload2githubᚗcomᚋ99designsᚋgqlgenᚋg
 		}
 	}
 	return res
+}
+
+func (ec *executionContext) unmarshalNUploadSourceInput2skillgraphᚋmodelsᚐUploadSourceInput(ctx context.Context, v any) (models.UploadSourceInput, error) {
+	res, err := ec.unmarshalInputUploadSourceInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNUser2ᚕᚖskillgraphᚋmodelsᚐUserᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.User) graphql.Marshaler {
@@ -35285,6 +50703,104 @@ func (ec *executionContext) marshalNUserEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx c
 	return ec._UserEdge(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNValidationIssue2ᚕᚖskillgraphᚋmodelsᚐValidationIssueᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.ValidationIssue) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNValidationIssue2ᚖskillgraphᚋmodelsᚐValidationIssue(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNValidationIssue2ᚖskillgraphᚋmodelsᚐValidationIssue(ctx context.Context, sel ast.SelectionSet, v *models.ValidationIssue) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ValidationIssue(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNValidationReport2ᚕᚖskillgraphᚋmodelsᚐValidationReportᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.ValidationReport) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNValidationReport2ᚖskillgraphᚋmodelsᚐValidationReport(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNValidationReport2ᚖskillgraphᚋmodelsᚐValidationReport(ctx context.Context, sel ast.SelectionSet, v *models.ValidationReport) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ValidationReport(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNValidationReportConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.ValidationReport]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ValidationReportConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNValidationReportEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.ValidationReport]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNValidationReportEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNValidationReportEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.ValidationReport]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ValidationReportEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNValidationStatus2skillgraphᚋmodelsᚐValidationStatus(ctx context.Context, v any) (models.ValidationStatus, error) {
+	var res models.ValidationStatus
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNValidationStatus2skillgraphᚋmodelsᚐValidationStatus(ctx context.Context, sel ast.SelectionSet, v models.ValidationStatus) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
 func (ec *executionContext) unmarshalNVerifierKind2skillgraphᚋmodelsᚐVerifierKind(ctx context.Context, v any) (models.VerifierKind, error) {
 	var res models.VerifierKind
 	err := res.UnmarshalGQLContext(ctx, v)
@@ -35332,6 +50848,26 @@ func (ec *executionContext) unmarshalNVisibility2skillgraphᚋmodelsᚐVisibilit
 }
 
 func (ec *executionContext) marshalNVisibility2skillgraphᚋmodelsᚐVisibility(ctx context.Context, sel ast.SelectionSet, v models.Visibility) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) unmarshalNWriteBackMode2skillgraphᚋmodelsᚐWriteBackMode(ctx context.Context, v any) (models.WriteBackMode, error) {
+	var res models.WriteBackMode
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNWriteBackMode2skillgraphᚋmodelsᚐWriteBackMode(ctx context.Context, sel ast.SelectionSet, v models.WriteBackMode) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) unmarshalNWriteBackStatus2skillgraphᚋmodelsᚐWriteBackStatus(ctx context.Context, v any) (models.WriteBackStatus, error) {
+	var res models.WriteBackStatus
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNWriteBackStatus2skillgraphᚋmodelsᚐWriteBackStatus(ctx context.Context, sel ast.SelectionSet, v models.WriteBackStatus) graphql.Marshaler {
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
@@ -35496,6 +51032,13 @@ func (ec *executionContext) marshalOArchiveSuitePayload2ᚖskillgraphᚋmodels�
 	return ec._ArchiveSuitePayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOBindInstallationPayload2ᚖskillgraphᚋmodelsᚐBindInstallationPayload(ctx context.Context, sel ast.SelectionSet, v *models.BindInstallationPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._BindInstallationPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOBoolean2bool(ctx context.Context, v any) (bool, error) {
 	res, err := graphql.UnmarshalBoolean(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -35533,6 +51076,27 @@ func (ec *executionContext) marshalOChangeMemberRolePayload2ᚖskillgraphᚋmode
 	return ec._ChangeMemberRolePayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOChangeRepohostSettingsPayload2ᚖskillgraphᚋmodelsᚐChangeRepohostSettingsPayload(ctx context.Context, sel ast.SelectionSet, v *models.ChangeRepohostSettingsPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ChangeRepohostSettingsPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx context.Context, sel ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CloudSource(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOConnectRepositoryPayload2ᚖskillgraphᚋmodelsᚐConnectRepositoryPayload(ctx context.Context, sel ast.SelectionSet, v *models.ConnectRepositoryPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ConnectRepositoryPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOCreateAlertPayload2ᚖskillgraphᚋmodelsᚐCreateAlertPayload(ctx context.Context, sel ast.SelectionSet, v *models.CreateAlertPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -35552,6 +51116,13 @@ func (ec *executionContext) marshalOCreateEntryPayload2ᚖskillgraphᚋmodelsᚐ
 		return graphql.Null
 	}
 	return ec._CreateEntryPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCreateSourcePayload2ᚖskillgraphᚋmodelsᚐCreateSourcePayload(ctx context.Context, sel ast.SelectionSet, v *models.CreateSourcePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CreateSourcePayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOCreateSuitePayload2ᚖskillgraphᚋmodelsᚐCreateSuitePayload(ctx context.Context, sel ast.SelectionSet, v *models.CreateSuitePayload) graphql.Marshaler {
@@ -35584,11 +51155,25 @@ func (ec *executionContext) marshalODeleteAlertPayload2ᚖskillgraphᚋmodelsᚐ
 	return ec._DeleteAlertPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalODeleteConnectionPayload2ᚖskillgraphᚋmodelsᚐDeleteConnectionPayload(ctx context.Context, sel ast.SelectionSet, v *models.DeleteConnectionPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteConnectionPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalODeleteEntryPayload2ᚖskillgraphᚋmodelsᚐDeleteEntryPayload(ctx context.Context, sel ast.SelectionSet, v *models.DeleteEntryPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._DeleteEntryPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeleteSourcePayload2ᚖskillgraphᚋmodelsᚐDeleteSourcePayload(ctx context.Context, sel ast.SelectionSet, v *models.DeleteSourcePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteSourcePayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalODeleteSuitePayload2ᚖskillgraphᚋmodelsᚐDeleteSuitePayload(ctx context.Context, sel ast.SelectionSet, v *models.DeleteSuitePayload) graphql.Marshaler {
@@ -35707,6 +51292,13 @@ func (ec *executionContext) marshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx c
 	return v
 }
 
+func (ec *executionContext) marshalOImportSuitePayload2ᚖskillgraphᚋmodelsᚐImportSuitePayload(ctx context.Context, sel ast.SelectionSet, v *models.ImportSuitePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ImportSuitePayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOInstallEntryPayload2ᚖskillgraphᚋmodelsᚐInstallEntryPayload(ctx context.Context, sel ast.SelectionSet, v *models.InstallEntryPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -35764,6 +51356,24 @@ func (ec *executionContext) marshalOInt2ᚖint(ctx context.Context, sel ast.Sele
 	_ = sel
 	_ = ctx
 	res := models.MarshalInt(*v)
+	return res
+}
+
+func (ec *executionContext) unmarshalOInt642ᚖint64(ctx context.Context, v any) (*int64, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := models.UnmarshalInt64(v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOInt642ᚖint64(ctx context.Context, sel ast.SelectionSet, v *int64) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := models.MarshalInt64(*v)
 	return res
 }
 
@@ -35858,6 +51468,13 @@ func (ec *executionContext) marshalOPlan2ᚖskillgraphᚋmodelsᚐPlan(ctx conte
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) marshalOPublishAttempt2ᚖskillgraphᚋmodelsᚐPublishAttempt(ctx context.Context, sel ast.SelectionSet, v *models.PublishAttempt) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PublishAttempt(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOPushTelemetryPayload2ᚖskillgraphᚋmodelsᚐPushTelemetryPayload(ctx context.Context, sel ast.SelectionSet, v *models.PushTelemetryPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -35898,6 +51515,13 @@ func (ec *executionContext) marshalORemoveMemberPayload2ᚖskillgraphᚋmodels�
 		return graphql.Null
 	}
 	return ec._RemoveMemberPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORepoLink2ᚖskillgraphᚋmodelsᚐRepoLink(ctx context.Context, sel ast.SelectionSet, v *models.RepoLink) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RepoLink(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalORevokeApiKeyPayload2ᚖskillgraphᚋmodelsᚐRevokeAPIKeyPayload(ctx context.Context, sel ast.SelectionSet, v *models.RevokeAPIKeyPayload) graphql.Marshaler {
@@ -35978,6 +51602,68 @@ func (ec *executionContext) unmarshalOSkillStatus2ᚖskillgraphᚋmodelsᚐSkill
 }
 
 func (ec *executionContext) marshalOSkillStatus2ᚖskillgraphᚋmodelsᚐSkillStatus(ctx context.Context, sel ast.SelectionSet, v *models.SkillStatus) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) marshalOSnapshot2ᚖskillgraphᚋmodelsᚐSnapshot(ctx context.Context, sel ast.SelectionSet, v *models.Snapshot) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Snapshot(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOSnapshotDiff2ᚖskillgraphᚋmodelsᚐSnapshotDiff(ctx context.Context, sel ast.SelectionSet, v *models.SnapshotDiff) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SnapshotDiff(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOSnapshotFile2ᚖskillgraphᚋmodelsᚐSnapshotFile(ctx context.Context, sel ast.SelectionSet, v *models.SnapshotFile) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SnapshotFile(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOSourceFileInput2ᚕᚖskillgraphᚋmodelsᚐSourceFileInputᚄ(ctx context.Context, v any) ([]*models.SourceFileInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*models.SourceFileInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNSourceFileInput2ᚖskillgraphᚋmodelsᚐSourceFileInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) unmarshalOSourceFilter2ᚖskillgraphᚋmodelsᚐSourceFilter(ctx context.Context, v any) (*models.SourceFilter, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputSourceFilter(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOSourceType2ᚖskillgraphᚋmodelsᚐSourceType(ctx context.Context, v any) (*models.SourceType, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.SourceType)
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOSourceType2ᚖskillgraphᚋmodelsᚐSourceType(ctx context.Context, sel ast.SelectionSet, v *models.SourceType) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
@@ -36077,11 +51763,25 @@ func (ec *executionContext) marshalOSuiteSourceKind2ᚖskillgraphᚋmodelsᚐSui
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) marshalOSyncConnectionPayload2ᚖskillgraphᚋmodelsᚐSyncConnectionPayload(ctx context.Context, sel ast.SelectionSet, v *models.SyncConnectionPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SyncConnectionPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOSyncInstallationsPayload2ᚖskillgraphᚋmodelsᚐSyncInstallationsPayload(ctx context.Context, sel ast.SelectionSet, v *models.SyncInstallationsPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._SyncInstallationsPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOSyncSourcePayload2ᚖskillgraphᚋmodelsᚐSyncSourcePayload(ctx context.Context, sel ast.SelectionSet, v *models.SyncSourcePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SyncSourcePayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOTestAlertPayload2ᚖskillgraphᚋmodelsᚐTestAlertPayload(ctx context.Context, sel ast.SelectionSet, v *models.TestAlertPayload) graphql.Marshaler {
@@ -36123,6 +51823,13 @@ func (ec *executionContext) marshalOUpdateApiKeyPayload2ᚖskillgraphᚋmodels�
 	return ec._UpdateApiKeyPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOUpdateConnectionPayload2ᚖskillgraphᚋmodelsᚐUpdateConnectionPayload(ctx context.Context, sel ast.SelectionSet, v *models.UpdateConnectionPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdateConnectionPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOUpdateEntryPayload2ᚖskillgraphᚋmodelsᚐUpdateEntryPayload(ctx context.Context, sel ast.SelectionSet, v *models.UpdateEntryPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -36130,11 +51837,43 @@ func (ec *executionContext) marshalOUpdateEntryPayload2ᚖskillgraphᚋmodelsᚐ
 	return ec._UpdateEntryPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOUpdateSourcePayload2ᚖskillgraphᚋmodelsᚐUpdateSourcePayload(ctx context.Context, sel ast.SelectionSet, v *models.UpdateSourcePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdateSourcePayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOUpdateSuitePayload2ᚖskillgraphᚋmodelsᚐUpdateSuitePayload(ctx context.Context, sel ast.SelectionSet, v *models.UpdateSuitePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._UpdateSuitePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOUpload2ᚖgithubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚐUpload(ctx context.Context, v any) (*graphql.Upload, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := graphql.UnmarshalUpload(v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOUpload2ᚖgithubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚐUpload(ctx context.Context, sel ast.SelectionSet, v *graphql.Upload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := graphql.MarshalUpload(*v)
+	return res
+}
+
+func (ec *executionContext) marshalOUploadSourcePayload2ᚖskillgraphᚋmodelsᚐUploadSourcePayload(ctx context.Context, sel ast.SelectionSet, v *models.UploadSourcePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UploadSourcePayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOUser2ᚖskillgraphᚋmodelsᚐUser(ctx context.Context, sel ast.SelectionSet, v *models.User) graphql.Marshaler {

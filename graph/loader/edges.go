@@ -63,11 +63,35 @@ var (
 	SkillEntry         = one("Skill.registryEntry", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.EntriesOfSkills)
 	VersionAuthor      = one("RegistryVersion.pushedBy", func(v *models.RegistryVersion) *ids.ID { return v.PushedByID }, store.Org.UsersByID)
 	VersionEntry       = one("RegistryVersion.entry", func(v *models.RegistryVersion) *ids.ID { return &v.EntryID }, store.Org.EntriesByID)
-	VersionFiles       = one("RegistryVersion.files", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.FilesOf)
+	VersionFiles       = one("RegistryVersion.files", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.VersionFilesOf)
 	VersionInstalls    = one("RegistryVersion.installationCount", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.VersionInstallationCounts)
 	VersionManifest    = one("RegistryVersion.fileManifest", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.ManifestsOf)
 	VersionQuality     = one("RegistryVersion.quality", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.QualityOf)
+	AttemptLink        = one("PublishAttempt.link", func(a *models.PublishAttempt) *ids.ID { return &a.LinkID }, store.Org.RepoLinksByID)
+	AttemptVersion     = one("PublishAttempt.version", func(a *models.PublishAttempt) *ids.ID { return a.VersionID }, store.Org.VersionsByID)
+	EntryLink          = one("RegistryEntry.repoLink", func(e *models.RegistryEntry) *ids.ID { return &e.ID }, store.Org.RepoLinksOfEntries)
+	LinkAttempts       = page("RepoLink.attempts", func(l *models.RepoLink) *ids.ID { return &l.ID }, store.Org.AttemptsOfLinks)
+	LinkAuthor         = one("RepoLink.createdBy", func(l *models.RepoLink) *ids.ID { return l.CreatedByID }, store.Org.UsersByID)
+	LinkEntry          = one("RepoLink.entry", func(l *models.RepoLink) *ids.ID { return &l.EntryID }, store.Org.EntriesByID)
+	LinkInstallation   = one("RepoLink.installation", func(l *models.RepoLink) *ids.ID { return &l.RepoInstallationID }, store.Org.RepoInstallationsByID)
+	LinkLastAttempt    = one("RepoLink.lastAttempt", func(l *models.RepoLink) *ids.ID { return &l.ID }, store.Org.LastAttemptsOf)
 	OrganizationByID   = one("Query.organization", func(v *models.Viewer) *ids.ID { return &v.OrgID }, store.Org.OrganizationsByID)
+
+	ReportSnapshot     = one("ValidationReport.snapshot", func(r *models.ValidationReport) *ids.ID { return &r.SnapshotID }, store.Org.SnapshotsByID)
+	SkillSources       = page("Skill.sources", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.SourcesOf)
+	SnapshotAuthor     = one("Snapshot.createdBy", func(s *models.Snapshot) *ids.ID { return s.CreatedByID }, store.Org.UsersByID)
+	SnapshotFile       = oneBy("Snapshot.file", func(s *models.Snapshot) *ids.ID { return &s.ID }, store.Org.FileAt)
+	SnapshotFiles      = page("Snapshot.files", func(s *models.Snapshot) *ids.ID { return &s.ID }, store.Org.FilesOf)
+	SnapshotReport     = one("Snapshot.report", func(s *models.Snapshot) *ids.ID { return &s.ID }, store.Org.ReportsOfSnapshots)
+	SnapshotSource     = one("Snapshot.source", func(s *models.Snapshot) *ids.ID { return &s.SourceID }, store.Org.SourcesByID)
+	SourceAuthor       = one("CloudSource.createdBy", func(s *models.CloudSource) *ids.ID { return s.CreatedByID }, store.Org.UsersByID)
+	SourceCurrent      = one("CloudSource.currentSnapshot", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.CurrentSnapshots)
+	SourceInstallation = one("RepohostSource.installation", func(s *models.RepohostSource) *ids.ID { return s.BoundID }, store.Org.RepoInstallationsByID)
+	SourceReports      = page("CloudSource.validationReports", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.ReportsOf)
+	SourceSkill        = one("CloudSource.skill", func(s *models.CloudSource) *ids.ID { return s.SkillID }, store.Org.SkillsByID)
+	SourceSnapshots    = page("CloudSource.snapshots", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.SnapshotsOf)
+	SourceSuites       = page("CloudSource.suites", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.SuitesOf)
+	SuiteSource        = one("EvalSuite.source", func(s *models.EvalSuite) *ids.ID { return s.SourceID }, store.Org.SourcesByID)
 )
 
 // ownSkill is the skill of an entry; those of other organizations are not found.
@@ -82,12 +106,29 @@ var kinds = map[ids.Kind]func(store.Org, context.Context, []ids.ID) (map[ids.ID]
 	ids.Version:       asNodes(store.Org.VersionsByID),
 	ids.Release:       asNodes(store.Org.ReleasesByID),
 	ids.Installation:  asNodes(store.Org.InstallationsByID),
+	ids.RepoLink:      asNodes(store.Org.RepoLinksByID),
+	ids.Attempt:       asNodes(store.Org.PublishAttemptsByID),
+	ids.Delivery:      asNodes(store.Org.RepoDeliveriesByID),
 	ids.Event:         asNodes(store.Org.EventsByID),
 	ids.Organization:  asNodes(store.Org.OrganizationsByID),
 	ids.Skill:         asNodes(store.Org.SkillsByID),
 	ids.Suite:         asNodes(store.Org.SuitesByID),
 	ids.SuiteRevision: asNodes(store.Org.RevisionsByID),
 	ids.User:          asNodes(store.Org.UsersByID),
+
+	ids.Snapshot:   asNodes(store.Org.SnapshotsByID),
+	ids.Source:     sourceNodes,
+	ids.Validation: asNodes(store.Org.ReportsByID),
+}
+
+// sourceNodes shows sources as what they are.
+func sourceNodes(o store.Org, ctx context.Context, keys []ids.ID) (map[ids.ID]models.Node, error) { //nolint:revive // as the batches of the store
+	found, err := o.SourcesByID(ctx, keys)
+	out := make(map[ids.ID]models.Node, len(found))
+	for id, s := range found {
+		out[id] = s.Typed()
+	}
+	return out, err
 }
 
 // nodes finds objects of any kind: one statement for each kind among the ids.

@@ -119,6 +119,10 @@ func one[P, C any](name string, key func(*P) *ids.ID, load func(store.Org, conte
 	}})
 }
 
+func oneBy[P, C any, A comparable](name string, key func(*P) *ids.ID, load Batch[C, A]) *Edge[P, C, A] {
+	return add(&Edge[P, C, A]{Name: name, Key: key, Load: load})
+}
+
 func many[P, C any, A comparable](name string, key func(*P) *ids.ID, load Batch[[]*C, A]) *Edge[P, []*C, A] {
 	return add(&Edge[P, []*C, A]{Name: name, Key: key, Load: load})
 }

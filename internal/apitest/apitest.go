@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,10 +20,14 @@ import (
 
 	"skillgraph/internal/alerting"
 	"skillgraph/internal/blob"
+	"skillgraph/internal/codehost"
 	"skillgraph/internal/dbtest"
+	"skillgraph/internal/hosting"
 	"skillgraph/internal/ids"
 	"skillgraph/internal/jobs"
 	"skillgraph/internal/outbound"
+	"skillgraph/internal/registry"
+	"skillgraph/internal/repohost"
 	"skillgraph/internal/server"
 	"skillgraph/internal/store"
 	"skillgraph/models"
@@ -34,6 +39,9 @@ type Server struct {
 	Handler  http.Handler // what answers there
 	Store    *store.Store
 	Blobs    *blob.Store
+	Hosting  *hosting.Hosting
+	Host     *codehost.Host
+	Repos    string                    // where the repositories of the code host are
 	Alerts   *jobs.Alerts              // no jobs run unless a test runs them
 	Database string                    // its URL
 	Keys     map[string]string         // API keys by who holds them
@@ -65,11 +73,25 @@ func New(t testing.TB) *Server {
 	return Open(t, url, dbtest.Open(t, url, store.Options{MaxConns: 10, Clock: clock(time.Now())}))
 }
 
+// WebhookSecret signs what the code host tells in tests.
+const WebhookSecret = "a secret between two"
+
 // Noon is when every test begins, so that scenarios can have dates in them.
 var Noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
+// clock never shows the same millisecond twice, so that what is made later is newer.
 func clock(start time.Time) func() time.Time {
-	return func() time.Time { return Noon.Add(time.Since(start)) }
+	var mu sync.Mutex
+	last := Noon
+	return func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		last = last.Add(time.Millisecond)
+		if now := Noon.Add(time.Since(start)); now.After(last) {
+			last = now
+		}
+		return last
+	}
 }
 
 // Open starts a server on a store.
@@ -80,11 +102,16 @@ func Open(t testing.TB, url string, db *store.Store) *Server {
 	require.NoError(t, err)
 	alerts := &jobs.Alerts{Sender: sender, Now: time.Now, Check: func(url string) error { return outbound.CheckURL(url, allow) }}
 	blobs := dbtest.Blobs(t, db)
-	srv, err := server.New(server.Config{Store: db, Alerts: alerts, Blobs: blobs})
+	repos := t.TempDir()
+	driver := repohost.NewLocal(repos)
+	sources := hosting.New(blobs, driver)
+	published := &registry.Registry{Blobs: blobs, Links: registry.Links{Store: db, Clock: time.Now}}
+	host := &codehost.Host{Driver: driver, Registry: published, BaseURL: "https://skills.example.com", Grants: true}
+	srv, err := server.New(server.Config{Store: db, Alerts: alerts, Registry: published, Sources: sources, Host: host, WebhookSecret: WebhookSecret})
 	require.NoError(t, err)
 	web := httptest.NewServer(srv)
 	t.Cleanup(web.Close)
-	s := &Server{URL: web.URL, Handler: srv, Store: db, Blobs: blobs, Alerts: alerts, Database: url, Keys: map[string]string{}, Viewers: map[string]*models.Viewer{}, Orgs: map[string]ids.ID{}}
+	s := &Server{URL: web.URL, Handler: srv, Store: db, Blobs: blobs, Hosting: sources, Host: host, Repos: repos, Alerts: alerts, Database: url, Keys: map[string]string{}, Viewers: map[string]*models.Viewer{}, Orgs: map[string]ids.ID{}}
 	for _, p := range people {
 		s.Keys[p.name], s.Viewers[p.name] = dbtest.Key(t, db, p.org, p.name+"@example.com", p.plan, p.role, p.can...)
 		s.Orgs[p.org] = s.Viewers[p.name].OrgID

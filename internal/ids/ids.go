@@ -211,6 +211,17 @@ func (id *ID) UnmarshalGQL(v any) (err error) {
 	return err
 }
 
+// SourceID is the id of a cloud source where it is shown as such: with its prefix.
+type SourceID ID
+
+// MarshalGQL writes the scalar ID.
+func (id SourceID) MarshalGQL(w io.Writer) {
+	_, _ = io.WriteString(w, strconv.Quote(SourcePrefix+ID(id).String()))
+}
+
+// UnmarshalGQL takes it with or without the prefix, as every id.
+func (id *SourceID) UnmarshalGQL(v any) error { return (*ID)(id).UnmarshalGQL(v) }
+
 // UUIDValue and ScanUUID let pgx send and receive ids in binary.
 func (id ID) UUIDValue() (pgtype.UUID, error) { return pgtype.UUID{Bytes: id, Valid: true}, nil }
 

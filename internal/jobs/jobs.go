@@ -13,6 +13,9 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"skillgraph/internal/blob"
+	"skillgraph/internal/codehost"
+	"skillgraph/internal/hosting"
+	"skillgraph/internal/skillmd"
 	"skillgraph/internal/store"
 )
 
@@ -22,6 +25,8 @@ type Config struct {
 	Alerts        *Alerts
 	AlertInterval time.Duration // between two evaluations of an alert
 	Blobs         *blob.Store
+	Hosting       *hosting.Hosting
+	Host          *codehost.Host
 }
 
 // Jobs is a running queue.
@@ -41,6 +46,9 @@ func Start(ctx context.Context, cfg Config) (*Jobs, error) {
 	river.AddWorker(w, &deliverWorker{store: cfg.Store, alerts: cfg.Alerts, busy: map[string]int{}})
 	river.AddWorker(w, &pruneWorker{store: cfg.Store})
 	river.AddWorker(w, &collectWorker{store: cfg.Store, blobs: cfg.Blobs})
+	river.AddWorker(w, &deliveriesWorker{store: cfg.Store, host: cfg.Host})
+	river.AddWorker(w, &writeBackWorker{store: cfg.Store, host: cfg.Host})
+	river.AddWorker(w, &revalidateWorker{store: cfg.Store, hosting: cfg.Hosting})
 	client, err := river.NewClient(riverpgxv5.New(cfg.Store.Pool()), &river.Config{
 		Workers: w, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: workers}},
 		FetchCooldown: 10 * time.Millisecond, JobTimeout: jobTimeout, RescueStuckJobsAfter: rescueAfter, SoftStopTimeout: softStop,
@@ -49,6 +57,7 @@ func Start(ctx context.Context, cfg Config) (*Jobs, error) {
 			every(min(cfg.AlertInterval, 30*time.Second), evaluateJob{}),
 			every(time.Hour, pruneJob{}),
 			every(time.Hour, collectJob{}),
+			every(10*time.Minute, revalidateJob{Rules: skillmd.Version}),
 		},
 	})
 	if err != nil {

@@ -143,7 +143,7 @@ func (p payload) checkPush() error {
 func (p payload) checkRepository() error {
 	owner, name, _ := strings.Cut(p.Repository.FullName, "/")
 	switch {
-	case p.Repository.ID <= 0:
+	case p.Repository.ID < 0: // a local repository has none
 		return errs.At("repository", "id").Because("must be a positive number")
 	case owner == "" || name == "" || strings.Contains(name, "/"):
 		return errs.At("repository", "full_name").Because("must be owner/repo")

@@ -11,6 +11,7 @@ import (
 
 // blobReferences are the columns that refer to blobs(hash), each with a foreign key and an index.
 var blobReferences = []struct{ table, column string }{
+	{"snapshots", "blob_hash"},
 	{"registry_versions", "content_hash"},
 }
 

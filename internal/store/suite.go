@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"slices"
-	"strconv"
 
 	"skillgraph/internal/errs"
 	"skillgraph/internal/ids"
@@ -185,11 +184,7 @@ func (o Org) DeleteSuite(ctx context.Context, id ids.ID) error {
 func (o Org) RevisionsOf(ctx context.Context, suites []ids.ID, w models.Window) (map[ids.ID]*models.SuiteRevisionConnection, error) {
 	return pages(ctx, o, listing[models.SuiteRevision]{
 		from: "suite_revisions t", parent: "t.suite_id",
-		order: order[models.SuiteRevision]{
-			name: "number", columns: []string{"t.number"}, types: []string{"int"}, desc: true,
-			key: func(r *models.SuiteRevision) []string { return []string{strconv.Itoa(r.Number)} },
-			id:  func(r *models.SuiteRevision) ids.ID { return r.ID },
-		},
+		order: byNumber(func(r *models.SuiteRevision) ids.ID { return r.ID }, func(r *models.SuiteRevision) int { return r.Number }),
 	}, suites, w)
 }
 

@@ -19,6 +19,7 @@ import (
 type foreign struct {
 	org, user, key, suite, revision, event, source ids.ID
 	skill, push, alert, incident, notification     ids.ID // see watched
+	snapshot, report, installation                 ids.ID // see hosted
 }
 
 func (w world) objects(t *testing.T, org store.Org, owner *models.Viewer) foreign {
@@ -171,6 +172,9 @@ func TestTenancy(t *testing.T) {
 			if watching[m.Name] != nil {
 				w.watched(t, w.other, &f)
 			}
+			if hosting[m.Name] != nil {
+				w.hosted(t, w.other, &f)
+			}
 			before := w.dump(t, w.other)
 			verb(t, w.acme, f)
 			require.Equal(t, before, w.dump(t, w.other), "nothing of theirs has changed")
@@ -193,7 +197,12 @@ func (w world) dump(t *testing.T, org store.Org) (all string) {
 		(SELECT json_agg(t ORDER BY t.id) FROM alerts t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t.id) FROM incidents t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t.id) FROM notifications t WHERE org_id = $1),
-		(SELECT json_agg(t ORDER BY t.number) FROM notification_attempts t WHERE org_id = $1))::text`, org.ID()).Scan(&all))
+		(SELECT json_agg(t ORDER BY t.number) FROM notification_attempts t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM cloud_sources t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM snapshots t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.path) FROM snapshot_files t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM validation_reports t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM repo_installations t WHERE org_id = $1))::text`, org.ID()).Scan(&all))
 	return all
 }
 

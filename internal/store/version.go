@@ -25,6 +25,24 @@ func (o Org) VersionNamed(ctx context.Context, entries []ids.ID, version string)
 	return byID(rows, func(v *models.RegistryVersion) ids.ID { return v.EntryID }), err
 }
 
+// EntryVersion is one version of an entry, by its name; nil when there is none.
+func (o Org) EntryVersion(ctx context.Context, entry ids.ID, version string) (*models.RegistryVersion, error) {
+	return o.versionNamed(ctx, entry, version)
+}
+
+// VersionNames are those of the names that an entry has versions of.
+func (o Org) VersionNames(ctx context.Context, entry ids.ID, names []string) (map[string]bool, error) {
+	type row struct {
+		Version string `bun:"version"`
+	}
+	rows, err := query[row](ctx, o.pg, "SELECT t.version FROM registry_versions t WHERE t.org_id = $1 AND t.entry_id = $2 AND t.version = ANY($3)", o.id, entry, names)
+	out := make(map[string]bool, len(rows))
+	for _, r := range rows {
+		out[r.Version] = true
+	}
+	return out, err
+}
+
 // VersionBefore is the version that was pushed before another; nil for the first.
 func (o Org) VersionBefore(ctx context.Context, v *models.RegistryVersion) (*models.RegistryVersion, error) {
 	rows, err := query[models.RegistryVersion](ctx, o.pg, "SELECT "+columns[models.RegistryVersion]()+" FROM registry_versions t WHERE "+ofVisible+` AND t.entry_id = $2 AND t.number < $3
@@ -67,8 +85,8 @@ func (o Org) ManifestsOf(ctx context.Context, versions []ids.ID) (map[ids.ID]mod
 	return out, err
 }
 
-// FilesOf is the batch for the files of versions.
-func (o Org) FilesOf(ctx context.Context, versions []ids.ID) (map[ids.ID][]*models.FileInfo, error) {
+// VersionFilesOf is the batch for the files of versions.
+func (o Org) VersionFilesOf(ctx context.Context, versions []ids.ID) (map[ids.ID][]*models.FileInfo, error) {
 	raw, err := o.ManifestsOf(ctx, versions)
 	out := make(map[ids.ID][]*models.FileInfo, len(raw))
 	for id, files := range raw {
@@ -97,7 +115,7 @@ func (o Org) ReleasesOf(ctx context.Context, entries []ids.ID, w models.Window) 
 	return pages(ctx, o, listing[models.Release]{
 		from: "registry_releases t", parent: "t.entry_id",
 		order: order[models.Release]{
-			name: "number", columns: []string{"t.number"}, types: []string{"int"}, desc: true,
+			name: "number", columns: []string{"t.number"}, types: []string{"bigint"}, desc: true,
 			key: func(r *models.Release) []string { return []string{itoa(r.Number)} },
 			id:  func(r *models.Release) ids.ID { return r.ID },
 		},
