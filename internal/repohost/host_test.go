@@ -128,6 +128,13 @@ func (h *host) count(prefix string) (n int) {
 	return n
 }
 
+// posted are the check-runs that were posted.
+func (h *host) posted() []checkRun {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.checkRuns)
+}
+
 func (h *host) serve(w http.ResponseWriter, r *http.Request) {
 	path, inside := strings.CutPrefix(r.URL.EscapedPath(), "/api/v3")
 	if !inside {

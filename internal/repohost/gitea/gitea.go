@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -61,18 +62,18 @@ LEVEL = warn
 // Start starts the program, whose templates are in its source, on a port of its own, until the test ends.
 func Start(t testing.TB, program, source string) *Gitea {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	_ = l.Close()
 	g := &Gitea{URL: "http://127.0.0.1:" + port, program: program, dir: t.TempDir()}
-	who, err := exec.Command("id", "-un").Output()
+	who, err := user.Current()
 	if err != nil {
 		t.Fatal(err)
 	}
-	ini := fmt.Sprintf(settings, g.dir, port, source, strings.Repeat("secret", 8), strings.TrimSpace(string(who)))
+	ini := fmt.Sprintf(settings, g.dir, port, source, strings.Repeat("secret", 8), who.Username)
 	if err := os.WriteFile(filepath.Join(g.dir, "app.ini"), []byte(ini), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -123,9 +124,9 @@ func (g *Gitea) serve(t testing.TB) {
 		}
 	})
 	for range 600 {
-		res, err := http.Get(g.URL + "/api/v1/version")
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(g.URL, "http://"))
 		if err == nil {
-			_ = res.Body.Close()
+			_ = conn.Close()
 			return
 		}
 		select {
