@@ -101,6 +101,9 @@ func TestEnums(t *testing.T) {
 		"WriteBackMode":     enumOf(models.AllWriteBackMode, models.ParseWriteBackMode, func(e *models.WriteBackMode, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 		"WriteBackStatus":   enumOf(models.AllWriteBackStatus, models.ParseWriteBackStatus, func(e *models.WriteBackStatus, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 		"VerifierKind":      enumOf(models.AllVerifierKind, models.ParseVerifierKind, func(e *models.VerifierKind, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"ProposalStatus":    enumOf(models.AllProposalStatus, models.ParseProposalStatus, func(e *models.ProposalStatus, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"ProposalType":      enumOf(models.AllProposalType, models.ParseProposalType, func(e *models.ProposalType, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"SignalState":       enumOf(models.AllSignalState, models.ParseSignalState, func(e *models.SignalState, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 
 		"AccountType":      enumOf(models.AllAccountType, models.ParseAccountType, func(e *models.AccountType, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 		"FileStatus":       enumOf(models.AllFileStatus, models.ParseFileStatus, func(e *models.FileStatus, v any) error { return e.UnmarshalGQLContext(ctx, v) }),

@@ -716,6 +716,109 @@ func (e *NotificationState) UnmarshalGQLContext(_ context.Context, v any) error 
 	return unmarshalEnum(v, e, wireNotificationState)
 }
 
+// SignalState: Whether figures of signals can be shown.
+type SignalState string
+
+// All values of SignalState, in the order of the schema.
+const (
+	SignalStateAvailable      SignalState = "AVAILABLE"       // They stand for at least 10 signals from at least 3 cohorts.
+	SignalStateBelowThreshold SignalState = "BELOW_THRESHOLD" // They stand for fewer, or would tell what fewer are by subtraction: every figure is null.
+)
+
+// AllSignalState lists them.
+var AllSignalState = []SignalState{SignalStateAvailable, SignalStateBelowThreshold}
+
+var wireSignalState = map[SignalState]string{
+	SignalStateAvailable:      "available",
+	SignalStateBelowThreshold: "below_threshold",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e SignalState) Wire() string { return wireSignalState[e] }
+
+// ParseSignalState reads the REST spelling.
+func ParseSignalState(s string) (SignalState, bool) { return parseWire(s, wireSignalState) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e SignalState) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireSignalState)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *SignalState) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireSignalState)
+}
+
+// ProposalType: What a proposal proposes.
+type ProposalType string
+
+// All values of ProposalType, in the order of the schema.
+const (
+	ProposalTypeWordingChange         ProposalType = "WORDING_CHANGE"         // Say in other words when the skill is for: too often it should have fired and did not.
+	ProposalTypeInvestigateRegression ProposalType = "INVESTIGATE_REGRESSION" // Find out why the skill fires less often than in the week before.
+)
+
+// AllProposalType lists them.
+var AllProposalType = []ProposalType{ProposalTypeWordingChange, ProposalTypeInvestigateRegression}
+
+var wireProposalType = map[ProposalType]string{
+	ProposalTypeWordingChange:         "wording_change",
+	ProposalTypeInvestigateRegression: "investigate_regression",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e ProposalType) Wire() string { return wireProposalType[e] }
+
+// ParseProposalType reads the REST spelling.
+func ParseProposalType(s string) (ProposalType, bool) { return parseWire(s, wireProposalType) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e ProposalType) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireProposalType)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *ProposalType) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireProposalType)
+}
+
+// ProposalStatus: What became of a proposal.
+type ProposalStatus string
+
+// All values of ProposalStatus, in the order of the schema.
+const (
+	ProposalStatusPending  ProposalStatus = "PENDING"  // Nobody has decided yet.
+	ProposalStatusApproved ProposalStatus = "APPROVED" // Somebody thinks that it should be done.
+	ProposalStatusRejected ProposalStatus = "REJECTED" // Somebody thinks that it should not.
+	ProposalStatusApplied  ProposalStatus = "APPLIED"  // A registry version answers it.
+)
+
+// AllProposalStatus lists them.
+var AllProposalStatus = []ProposalStatus{ProposalStatusPending, ProposalStatusApproved, ProposalStatusRejected, ProposalStatusApplied}
+
+var wireProposalStatus = map[ProposalStatus]string{
+	ProposalStatusPending:  "pending",
+	ProposalStatusApproved: "approved",
+	ProposalStatusRejected: "rejected",
+	ProposalStatusApplied:  "applied",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e ProposalStatus) Wire() string { return wireProposalStatus[e] }
+
+// ParseProposalStatus reads the REST spelling.
+func ParseProposalStatus(s string) (ProposalStatus, bool) { return parseWire(s, wireProposalStatus) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e ProposalStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireProposalStatus)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *ProposalStatus) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireProposalStatus)
+}
+
 // SourceType: Where the folder of a cloud source comes from.
 type SourceType string
 

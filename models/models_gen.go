@@ -23,6 +23,18 @@ type AddMemberPayload struct {
 	User *User `json:"user"`
 }
 
+// What becomes of applyProposal.
+type ApplyProposalPayload struct {
+	// The proposal as it is now.
+	Proposal *Proposal `json:"proposal"`
+}
+
+// What becomes of approveProposal.
+type ApproveProposalPayload struct {
+	// The proposal as it is now.
+	Proposal *Proposal `json:"proposal"`
+}
+
 // What becomes of archiveSuite and restoreSuite.
 type ArchiveSuitePayload struct {
 	// The suite as it is now.
@@ -339,6 +351,14 @@ type InstallEntryPayload struct {
 type Mutation struct {
 }
 
+// Which proposals to list. Everything given must hold.
+type ProposalFilter struct {
+	// Only those about this skill.
+	SkillName graphql.Omittable[*string] `json:"skillName,omitempty"`
+	// Only those that became this.
+	Status graphql.Omittable[*ProposalStatus] `json:"status,omitempty"`
+}
+
 // Records of telemetry by kind.
 type PushCounts struct {
 	// Sessions.
@@ -433,6 +453,12 @@ type Rate struct {
 	High float64 `json:"high"`
 }
 
+// What becomes of rejectProposal.
+type RejectProposalPayload struct {
+	// The proposal as it is now.
+	Proposal *Proposal `json:"proposal"`
+}
+
 // What becomes of removeMember.
 type RemoveMemberPayload struct {
 	// The person who has left; their keys are revoked, what they made stays.
@@ -525,6 +551,46 @@ type SourceFilter struct {
 	SkillID graphql.Omittable[*ids.ID] `json:"skillId,omitempty"`
 	// Only sources whose label contains this text, whatever the case of its letters A to Z; 1 to 200 characters.
 	LabelContains graphql.Omittable[*string] `json:"labelContains,omitempty"`
+}
+
+// A community bundle and whom it is for.
+type SubmitBundleInput struct {
+	// The creator's user id, which may be nobody's yet.
+	CreatorID ids.ID `json:"creatorId"`
+	// The skill it is about, 1 to 200 characters.
+	SkillName string `json:"skillName"`
+	// The bundle: an object of at most 512 KiB that fits `bundleSchema`. Fields that the schema does not know are kept.
+	Bundle JSON `json:"bundle"`
+}
+
+// What becomes of submitBundle.
+type SubmitBundlePayload struct {
+	// Always `accepted`.
+	Status string `json:"status"`
+	// The submission's id; only its creator can read it.
+	SubmissionID ids.ID `json:"submissionId"`
+	// Whether the bundle was new.
+	IsNew bool `json:"isNew"`
+}
+
+// Contributor signals to take in.
+type SubmitSignalsInput struct {
+	// A list of 1 to 1,000 signals, or an object with such a list as `signals`, or one signal alone. A signal is an object: `source_key` (a hash of up to
+	// 200 characters, with the organization its identity) and `signal_type` (a word of up to 64 characters) are required; `skill_name`, `confidence` (0 to 1), `user_cohort`,
+	// `timestamp_bucket` (a date or time in ISO 8601, to any precision; another word, or none, is the present), `version` (1) and `signals` are optional. `signals`
+	// is an object with the optional fields `triggered`, `miss_detected` (both true or false) and `query_bucket`. Other fields are accepted, and not kept; cohorts are kept as
+	// keyed hashes, times to the hour. A signal without `user_cohort` belongs to the cohort of its sender alone; one without `skill_name` is in no figure.
+	Signals JSON `json:"signals"`
+}
+
+// What becomes of submitSignals.
+type SubmitSignalsPayload struct {
+	// Always `accepted`.
+	Status string `json:"status"`
+	// Signals that were new.
+	Accepted int `json:"accepted"`
+	// Signals that had come before, or stand in the list more than once.
+	Duplicates int `json:"duplicates"`
 }
 
 // Which suites to list. Everything given must hold.

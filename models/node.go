@@ -14,6 +14,8 @@ func (*Skill) IsNode()            {}
 func (*Alert) IsNode()            {}
 func (*Incident) IsNode()         {}
 func (*Notification) IsNode()     {}
+func (*CommunityBundle) IsNode()  {}
+func (*Proposal) IsNode()         {}
 func (*UploadSource) IsNode()     {}
 func (*RepohostSource) IsNode()   {}
 func (*Snapshot) IsNode()         {}

@@ -222,3 +222,11 @@ type (
 	ValidationReportConnection = Connection[ValidationReport]
 	ValidationReportEdge       = Edge[ValidationReport]
 )
+
+// The pages of contributions.
+type (
+	CommunityBundleConnection = Connection[CommunityBundle]
+	CommunityBundleEdge       = Edge[CommunityBundle]
+	ProposalConnection        = Connection[Proposal]
+	ProposalEdge              = Edge[Proposal]
+)

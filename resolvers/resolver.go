@@ -81,6 +81,17 @@ func (r Root) SnapshotFile() generated.SnapshotFileResolver       { return snaps
 func (Root) UploadSource() generated.UploadSourceResolver         { return sourceType[*models.UploadSource]{} }
 func (Root) ValidationReport() generated.ValidationReportResolver { return validationReport{} }
 
+// What contributions ask for.
+type (
+	communityBundle   struct{}
+	communityOverview struct{}
+	proposal          struct{}
+)
+
+func (Root) CommunityBundle() generated.CommunityBundleResolver     { return communityBundle{} }
+func (Root) CommunityOverview() generated.CommunityOverviewResolver { return communityOverview{} }
+func (Root) Proposal() generated.ProposalResolver                   { return proposal{} }
+
 // org is the organization that the caller sees.
 func org(ctx context.Context) store.Org { return loader.Org(ctx) }
 

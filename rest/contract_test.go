@@ -107,6 +107,7 @@ var extensions = []endpoint{
 }
 
 // built are the parts that are there: all of their endpoints must be.
+var built = []string{"alerts", "skills", "suites", "telemetry", "community", "signals"}
 var built = []string{"alerts", "registry", "skills", "suites", "telemetry"}
 
 var parameter = regexp.MustCompile(`\{[^}]+\}`)

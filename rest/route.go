@@ -131,6 +131,8 @@ func declared(schema *ast.Schema, op *ast.OperationDefinition, r *Route) ([]vari
 		case inPath[v.name]:
 			v.from = fromPath
 			delete(inPath, v.name)
+		case def.Directives.ForName("body") != nil:
+			v.from = wholeBody
 		case header != nil:
 			v.from, v.header = fromHeader, header.Arguments.ForName("name").Value.Raw
 		case r.Method == http.MethodGet || r.Method == http.MethodDelete:

@@ -16,6 +16,7 @@ var small = gqlparser.MustLoadSchema(&ast.Source{Name: "small.graphqls", Input: 
 	directive @rest(method: String!, path: String!, status: Int = 200, unwrap: String, maxBody: Int = 1024) on QUERY | MUTATION
 	directive @flat on FIELD
 	directive @header(name: String!) on VARIABLE_DEFINITION
+	directive @body on VARIABLE_DEFINITION
 	scalar Time
 	scalar JSON
 	scalar Int64

@@ -21,6 +21,7 @@ const demoKeyFile = "demo-key"
 func loadDemo(ctx context.Context, e env, args []string) error {
 	f := newFlags(e, "demo")
 	f.registerBlobs()
+	f.registerRepos()
 	if _, err := f.read(args); err != nil {
 		return err
 	}
@@ -38,7 +39,7 @@ func loadDemo(ctx context.Context, e env, args []string) error {
 				return err
 			}
 			defer blobs.Close()
-			made, err := demo.Load(ctx, s, blobs, time.Now())
+			made, err := demo.Load(ctx, s, blobs, f.reposRoot(), time.Now())
 			if err != nil {
 				return err
 			}

@@ -1,30 +1,29 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"time"
 
-	"skillgraph/internal/outbound"
-	"skillgraph/internal/repohost"
+	"skillgraph/internal/store"
 )
 
-// appFlags say where the code host is that has our app: all of them, or none.
-type appFlags struct{ url, id, key string }
-
-func (a *appFlags) register(f *flags) {
-	f.StringVar(&a.url, "repohost-url", "", "API of a code host where an app is installed, such as https://code.example.com/api/v3 (default: local repositories)")
-	f.StringVar(&a.id, "repohost-app-id", "", "id of that app")
-	f.StringVar(&a.key, "repohost-app-key", "", "file with the private key of that app, in PEM")
-}
-
-// codeHost is the code host with the app, or else local repositories.
-func (cfg serveConfig) codeHost() (driver repohost.Driver, local bool, err error) {
-	allow, err := outbound.ParseNetworks(cfg.telemetry.allowNetworks)
-	if err != nil {
-		return nil, false, fmt.Errorf("--allow-networks: %w", err)
+// repohostGrant lets an organization bind an account of the code host that is not of its own name.
+func repohostGrant(ctx context.Context, e env, args []string) error {
+	f := newFlags(e, "repohost grant")
+	org := f.String("org", "", "name of the organization (required)")
+	account := f.String("account", "", "name of the account on the code host (required)")
+	if _, err := f.read(args); err != nil {
+		return err
 	}
-	driver, err = repohost.Open(repohost.Settings{
-		Root: cfg.reposRoot(), URL: cfg.app.url, AppID: cfg.app.id, AppKey: cfg.app.key, Networks: allow, Now: time.Now,
+	if *org == "" || *account == "" {
+		return errors.New("repohost grant needs --org and --account")
+	}
+	return f.withStore(ctx, func(s *store.Store) error {
+		if err := s.GrantAccount(ctx, *org, *account); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(e.stdout, "%s may bind the account %s\n", *org, *account)
+		return err
 	})
-	return driver, cfg.app.url == "", err
 }

@@ -32,6 +32,8 @@ type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 type ResolverRoot interface {
 	Alert() AlertResolver
 	ApiKey() ApiKeyResolver
+	CommunityBundle() CommunityBundleResolver
+	CommunityOverview() CommunityOverviewResolver
 	DryRunDay() DryRunDayResolver
 	EvalSuite() EvalSuiteResolver
 	Event() EventResolver
@@ -40,6 +42,7 @@ type ResolverRoot interface {
 	Mutation() MutationResolver
 	Notification() NotificationResolver
 	Organization() OrganizationResolver
+	Proposal() ProposalResolver
 	PublishAttempt() PublishAttemptResolver
 	Query() QueryResolver
 	RegistryEntry() RegistryEntryResolver
@@ -122,6 +125,14 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	ApplyProposalPayload struct {
+		Proposal func(childComplexity int) int
+	}
+
+	ApproveProposalPayload struct {
+		Proposal func(childComplexity int) int
+	}
+
 	ArchiveSuitePayload struct {
 		Suite func(childComplexity int) int
 	}
@@ -163,6 +174,62 @@ type ComplexityRoot struct {
 	CloudSourceEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	CommunityBundle struct {
+		AgentType           func(childComplexity int) int
+		Bundle              func(childComplexity int) int
+		ContributorHash     func(childComplexity int) int
+		DeployedProposals   func(childComplexity int) int
+		EvalEntryCount      func(childComplexity int) int
+		GradedSessions      func(childComplexity int) int
+		ID                  func(childComplexity int) int
+		PassRate            func(childComplexity int) int
+		PositiveQueryCount  func(childComplexity int) int
+		RolledBackProposals func(childComplexity int) int
+		SanitizationLevel   func(childComplexity int) int
+		SchemaVersion       func(childComplexity int) int
+		SkillName           func(childComplexity int) int
+		SubmittedAt         func(childComplexity int) int
+		ToolVersion         func(childComplexity int) int
+		TotalSessions       func(childComplexity int) int
+	}
+
+	CommunityBundleConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	CommunityBundleEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	CommunityOverview struct {
+		CreatorID         func(childComplexity int) int
+		GeneratedAt       func(childComplexity int) int
+		RecentSubmissions func(childComplexity int, skillName *string, limit int) int
+		Skill             func(childComplexity int, name string) int
+		Skills            func(childComplexity int) int
+		Source            func(childComplexity int) int
+		TotalContributors func(childComplexity int) int
+		TotalSkills       func(childComplexity int) int
+		TotalSubmissions  func(childComplexity int) int
+		Truncated         func(childComplexity int) int
+	}
+
+	CommunitySummary struct {
+		ContributorCount   func(childComplexity int) int
+		EvalEntryCount     func(childComplexity int) int
+		GradedSessions     func(childComplexity int) int
+		LatestSubmissionAt func(childComplexity int) int
+		PassRate           func(childComplexity int) int
+		PositiveQueryCount func(childComplexity int) int
+		SkillName          func(childComplexity int) int
+		SubmissionCount    func(childComplexity int) int
+		TotalSessions      func(childComplexity int) int
 	}
 
 	ConnectRepositoryPayload struct {
@@ -300,6 +367,13 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	EvidenceWeek struct {
+		MissedCount    func(childComplexity int) int
+		TotalSignals   func(childComplexity int) int
+		TriggeredCount func(childComplexity int) int
+		Week           func(childComplexity int) int
+	}
+
 	ExactMatchCase struct {
 		CaseKind      func(childComplexity int) int
 		CaseSensitive func(childComplexity int) int
@@ -415,6 +489,8 @@ type ComplexityRoot struct {
 
 	Mutation struct {
 		AddMember              func(childComplexity int, input models.AddMemberInput) int
+		ApplyProposal          func(childComplexity int, id ids.ID, versionID ids.ID) int
+		ApproveProposal        func(childComplexity int, id ids.ID) int
 		ArchiveSuite           func(childComplexity int, id ids.ID) int
 		BindInstallation       func(childComplexity int, input models.BindInstallationInput) int
 		ChangeMemberRole       func(childComplexity int, userID ids.ID, role models.Role) int
@@ -436,11 +512,14 @@ type ComplexityRoot struct {
 		InstallEntry           func(childComplexity int, id ids.ID, input models.InstallEntryInput) int
 		PushTelemetry          func(childComplexity int, input models.PushTelemetryInput) int
 		PushVersion            func(childComplexity int, id ids.ID, metadata models.PushVersionMetadata, archive graphql.Upload) int
+		RejectProposal         func(childComplexity int, id ids.ID) int
 		RemoveMember           func(childComplexity int, userID ids.ID) int
 		RestoreSuite           func(childComplexity int, id ids.ID) int
 		RevokeAPIKey           func(childComplexity int, id ids.ID) int
 		RevokeVersion          func(childComplexity int, id ids.ID, reason *string) int
 		RollbackEntry          func(childComplexity int, id ids.ID, input models.RollbackEntryInput) int
+		SubmitBundle           func(childComplexity int, input models.SubmitBundleInput) int
+		SubmitSignals          func(childComplexity int, input models.SubmitSignalsInput) int
 		SyncConnection         func(childComplexity int, id ids.ID) int
 		SyncInstallations      func(childComplexity int, installations []*models.SyncInput, deviceID *string) int
 		SyncSource             func(childComplexity int, id ids.ID) int
@@ -502,6 +581,44 @@ type ComplexityRoot struct {
 		Total           func(childComplexity int) int
 	}
 
+	Proposal struct {
+		AppliedAt    func(childComplexity int) int
+		AppliedBy    func(childComplexity int) int
+		Confidence   func(childComplexity int) int
+		CreatedAt    func(childComplexity int) int
+		DecidedAt    func(childComplexity int) int
+		DecidedBy    func(childComplexity int) int
+		Evidence     func(childComplexity int) int
+		ID           func(childComplexity int) int
+		ProposalType func(childComplexity int) int
+		Reason       func(childComplexity int) int
+		Skill        func(childComplexity int) int
+		SkillName    func(childComplexity int) int
+		Status       func(childComplexity int) int
+		UpdatedAt    func(childComplexity int) int
+		VersionID    func(childComplexity int) int
+	}
+
+	ProposalConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	ProposalEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	ProposalEvidence struct {
+		MissedCount    func(childComplexity int) int
+		Rate           func(childComplexity int) int
+		TotalSignals   func(childComplexity int) int
+		TriggeredCount func(childComplexity int) int
+		Weeks          func(childComplexity int) int
+	}
+
 	PublishAttempt struct {
 		CheckRunID       func(childComplexity int) int
 		Commit           func(childComplexity int) int
@@ -559,6 +676,8 @@ type ComplexityRoot struct {
 		Alert             func(childComplexity int, id ids.ID) int
 		AlertDryRun       func(childComplexity int, input models.DryRunInput) int
 		Alerts            func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		BundleSchema      func(childComplexity int) int
+		CommunityOverview func(childComplexity int) int
 		DownloadURL       func(childComplexity int, id ids.ID, version string) int
 		Entries           func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.EntryFilter, orderBy *models.EntryOrder) int
 		Entry             func(childComplexity int, id ids.ID) int
@@ -567,6 +686,8 @@ type ComplexityRoot struct {
 		Node              func(childComplexity int, id ids.ID) int
 		Nodes             func(childComplexity int, ids []ids.ID) int
 		Organization      func(childComplexity int) int
+		Proposal          func(childComplexity int, id ids.ID) int
+		Proposals         func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.ProposalFilter) int
 		PublicEntries     func(childComplexity int, first *int, after *string, page *int, perPage *int, query *string) int
 		RepoDeliveries    func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		RepoInstallations func(childComplexity int, first *int, after *string, page *int, perPage *int) int
@@ -574,6 +695,9 @@ type ComplexityRoot struct {
 		RepoLinks         func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		RepohostSettings  func(childComplexity int) int
 		Repositories      func(childComplexity int, installationID int64) int
+		SignalAggregates  func(childComplexity int, skillName *string) int
+		SignalOverview    func(childComplexity int) int
+		SignalSkill       func(childComplexity int, name string) int
 		Skill             func(childComplexity int, id *ids.ID, name *string, idOrName *string) int
 		Skills            func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SkillFilter, orderBy *models.SkillOrder) int
 		SnapshotDiff      func(childComplexity int, from ids.ID, to ids.ID) int
@@ -673,6 +797,10 @@ type ComplexityRoot struct {
 	RegistryVersionEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	RejectProposalPayload struct {
+		Proposal func(childComplexity int) int
 	}
 
 	Release struct {
@@ -829,10 +957,80 @@ type ComplexityRoot struct {
 		Version func(childComplexity int) int
 	}
 
+	SignalAggregate struct {
+		AvgConfidence func(childComplexity int) int
+		Cohorts       func(childComplexity int) int
+		FirstSeenAt   func(childComplexity int) int
+		LastSeenAt    func(childComplexity int) int
+		SignalType    func(childComplexity int) int
+		SkillName     func(childComplexity int) int
+		State         func(childComplexity int) int
+		TotalSignals  func(childComplexity int) int
+	}
+
+	SignalAggregates struct {
+		Aggregates func(childComplexity int) int
+		Truncated  func(childComplexity int) int
+	}
+
+	SignalBucket struct {
+		MissedCount    func(childComplexity int) int
+		QueryBucket    func(childComplexity int) int
+		State          func(childComplexity int) int
+		TotalSignals   func(childComplexity int) int
+		TriggerRate    func(childComplexity int) int
+		TriggeredCount func(childComplexity int) int
+	}
+
+	SignalDetail struct {
+		ByType         func(childComplexity int) int
+		ByWeek         func(childComplexity int) int
+		LastSeenAt     func(childComplexity int) int
+		MissedCount    func(childComplexity int) int
+		MissedShare    func(childComplexity int) int
+		QueryBuckets   func(childComplexity int) int
+		SkillName      func(childComplexity int) int
+		State          func(childComplexity int) int
+		TotalSignals   func(childComplexity int) int
+		TriggerRate    func(childComplexity int) int
+		TriggeredCount func(childComplexity int) int
+	}
+
+	SignalOverview struct {
+		ActionableSkills func(childComplexity int) int
+		GeneratedAt      func(childComplexity int) int
+		Skills           func(childComplexity int) int
+		TotalCohorts     func(childComplexity int) int
+		TotalSignals     func(childComplexity int) int
+		TotalSkills      func(childComplexity int) int
+		Truncated        func(childComplexity int) int
+	}
+
+	SignalSkill struct {
+		LastSeenAt     func(childComplexity int) int
+		MissedCount    func(childComplexity int) int
+		MissedShare    func(childComplexity int) int
+		SkillName      func(childComplexity int) int
+		State          func(childComplexity int) int
+		TotalSignals   func(childComplexity int) int
+		TriggerRate    func(childComplexity int) int
+		TriggeredCount func(childComplexity int) int
+	}
+
+	SignalWeek struct {
+		MissedCount    func(childComplexity int) int
+		State          func(childComplexity int) int
+		TotalSignals   func(childComplexity int) int
+		TriggerRate    func(childComplexity int) int
+		TriggeredCount func(childComplexity int) int
+		Week           func(childComplexity int) int
+	}
+
 	Skill struct {
 		Alerts             func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		AvgConfidence      func(childComplexity int) int
 		Breakdown          func(childComplexity int, by models.Dimension) int
+		Community          func(childComplexity int) int
 		ConfidenceCoverage func(childComplexity int) int
 		ConfusedWith       func(childComplexity int, first *int) int
 		CreatedAt          func(childComplexity int) int
@@ -845,8 +1043,10 @@ type ComplexityRoot struct {
 		LastSeenAt         func(childComplexity int) int
 		Name               func(childComplexity int) int
 		PassRate           func(childComplexity int) int
+		Proposals          func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		Rates              func(childComplexity int) int
 		RegistryEntry      func(childComplexity int) int
+		Signals            func(childComplexity int) int
 		Sources            func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		Status             func(childComplexity int) int
 		TriggerRate        func(childComplexity int) int
@@ -936,6 +1136,18 @@ type ComplexityRoot struct {
 	SnapshotFileEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	SubmitBundlePayload struct {
+		IsNew        func(childComplexity int) int
+		Status       func(childComplexity int) int
+		SubmissionID func(childComplexity int) int
+	}
+
+	SubmitSignalsPayload struct {
+		Accepted   func(childComplexity int) int
+		Duplicates func(childComplexity int) int
+		Status     func(childComplexity int) int
 	}
 
 	SuiteRevision struct {
@@ -1131,6 +1343,7 @@ type ComplexityRoot struct {
 		Permissions  func(childComplexity int) int
 		Plan         func(childComplexity int) int
 		Role         func(childComplexity int) int
+		Submissions  func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		User         func(childComplexity int) int
 	}
 }
@@ -1148,6 +1361,13 @@ type AlertResolver interface {
 }
 type ApiKeyResolver interface {
 	User(ctx context.Context, obj *models.APIKey) (*models.User, error)
+}
+type CommunityBundleResolver interface {
+	Bundle(ctx context.Context, obj *models.CommunityBundle) (models.JSON, error)
+}
+type CommunityOverviewResolver interface {
+	Skill(ctx context.Context, obj *models.CommunityOverview, name string) (*models.CommunitySummary, error)
+	RecentSubmissions(ctx context.Context, obj *models.CommunityOverview, skillName *string, limit int) ([]*models.CommunityBundle, error)
 }
 type DryRunDayResolver interface {
 	Skill(ctx context.Context, obj *models.DryRunDay) (*models.Skill, error)
@@ -1194,6 +1414,11 @@ type MutationResolver interface {
 	AddMember(ctx context.Context, input models.AddMemberInput) (*models.AddMemberPayload, error)
 	ChangeMemberRole(ctx context.Context, userID ids.ID, role models.Role) (*models.ChangeMemberRolePayload, error)
 	RemoveMember(ctx context.Context, userID ids.ID) (*models.RemoveMemberPayload, error)
+	SubmitBundle(ctx context.Context, input models.SubmitBundleInput) (*models.SubmitBundlePayload, error)
+	SubmitSignals(ctx context.Context, input models.SubmitSignalsInput) (*models.SubmitSignalsPayload, error)
+	ApproveProposal(ctx context.Context, id ids.ID) (*models.ApproveProposalPayload, error)
+	RejectProposal(ctx context.Context, id ids.ID) (*models.RejectProposalPayload, error)
+	ApplyProposal(ctx context.Context, id ids.ID, versionID ids.ID) (*models.ApplyProposalPayload, error)
 	CreateSource(ctx context.Context, input models.CreateSourceInput) (*models.CreateSourcePayload, error)
 	UpdateSource(ctx context.Context, id ids.ID, input models.UpdateSourceInput) (*models.UpdateSourcePayload, error)
 	DeleteSource(ctx context.Context, id ids.ID) (*models.DeleteSourcePayload, error)
@@ -1224,6 +1449,13 @@ type OrganizationResolver interface {
 	Members(ctx context.Context, obj *models.Organization, first *int, after *string, page *int, perPage *int) (*models.Connection[models.User], error)
 	APIKeys(ctx context.Context, obj *models.Organization, first *int, after *string, page *int, perPage *int) (*models.Connection[models.APIKey], error)
 }
+type ProposalResolver interface {
+	Skill(ctx context.Context, obj *models.Proposal) (*models.Skill, error)
+
+	DecidedBy(ctx context.Context, obj *models.Proposal) (*models.User, error)
+
+	AppliedBy(ctx context.Context, obj *models.Proposal) (*models.User, error)
+}
 type PublishAttemptResolver interface {
 	Link(ctx context.Context, obj *models.PublishAttempt) (*models.RepoLink, error)
 
@@ -1242,6 +1474,13 @@ type QueryResolver interface {
 	AlertDryRun(ctx context.Context, input models.DryRunInput) ([]*models.DryRunDay, error)
 	Suite(ctx context.Context, id ids.ID) (*models.EvalSuite, error)
 	Suites(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.SuiteFilter, orderBy *models.SuiteOrder) (*models.Connection[models.EvalSuite], error)
+	CommunityOverview(ctx context.Context) (*models.CommunityOverview, error)
+	BundleSchema(ctx context.Context) (models.JSON, error)
+	SignalAggregates(ctx context.Context, skillName *string) (*models.SignalAggregates, error)
+	SignalOverview(ctx context.Context) (*models.SignalOverview, error)
+	SignalSkill(ctx context.Context, name string) (*models.SignalDetail, error)
+	Proposal(ctx context.Context, id ids.ID) (*models.Proposal, error)
+	Proposals(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.ProposalFilter) (*models.Connection[models.Proposal], error)
 	Source(ctx context.Context, id ids.ID) (models.TypedSource, error)
 	Sources(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.SourceFilter) (*models.CloudSourceConnection, error)
 	SnapshotDiff(ctx context.Context, from ids.ID, to ids.ID) (*models.SnapshotDiff, error)
@@ -1331,6 +1570,9 @@ type SkillResolver interface {
 	Incidents(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Incident], error)
 	RegistryEntry(ctx context.Context, obj *models.Skill) (*models.RegistryEntry, error)
 
+	Community(ctx context.Context, obj *models.Skill) (*models.CommunitySummary, error)
+	Signals(ctx context.Context, obj *models.Skill) (*models.SignalDetail, error)
+	Proposals(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Proposal], error)
 	Sources(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int) (*models.CloudSourceConnection, error)
 }
 type SkillConfusionResolver interface {
@@ -1374,6 +1616,7 @@ type ViewerResolver interface {
 	Organization(ctx context.Context, obj *models.Viewer) (*models.Organization, error)
 
 	APIKey(ctx context.Context, obj *models.Viewer) (*models.APIKey, error)
+	Submissions(ctx context.Context, obj *models.Viewer, first *int, after *string, page *int, perPage *int) (*models.Connection[models.CommunityBundle], error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -1645,6 +1888,20 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ApiKeyEdge.Node(childComplexity), true
 
+	case "ApplyProposalPayload.proposal":
+		if e.ComplexityRoot.ApplyProposalPayload.Proposal == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApplyProposalPayload.Proposal(childComplexity), true
+
+	case "ApproveProposalPayload.proposal":
+		if e.ComplexityRoot.ApproveProposalPayload.Proposal == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApproveProposalPayload.Proposal(childComplexity), true
+
 	case "ArchiveSuitePayload.suite":
 		if e.ComplexityRoot.ArchiveSuitePayload.Suite == nil {
 			break
@@ -1766,6 +2023,267 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CloudSourceEdge.Node(childComplexity), true
+
+	case "CommunityBundle.agentType":
+		if e.ComplexityRoot.CommunityBundle.AgentType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityBundle.AgentType(childComplexity), true
+	case "CommunityBundle.bundle":
+		if e.ComplexityRoot.CommunityBundle.Bundle == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityBundle.Bundle(childComplexity), true
+	case "CommunityBundle.contributorHash":
+		if e.ComplexityRoot.CommunityBundle.ContributorHash == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityBundle.ContributorHash(childComplexity), true
+	case "CommunityBundle.deployedProposals":
+		if e.ComplexityRoot.CommunityBundle.DeployedProposals == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityBundle.DeployedProposals(childComplexity), true
+	case "CommunityBundle.evalEntryCount":
+		if e.ComplexityRoot.CommunityBundle.EvalEntryCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityBundle.EvalEntryCount(childComplexity), true
+	case "CommunityBundle.gradedSessions":
+		if e.ComplexityRoot.CommunityBundle.GradedSessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityBundle.GradedSessions(childComplexity), true
+	case "CommunityBundle.id":
+		if e.ComplexityRoot.CommunityBundle.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityBundle.ID(childComplexity), true
+	case "CommunityBundle.passRate":
+		if e.ComplexityRoot.CommunityBundle.PassRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityBundle.PassRate(childComplexity), true
+	case "CommunityBundle.positiveQueryCount":
+		if e.ComplexityRoot.CommunityBundle.PositiveQueryCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityBundle.PositiveQueryCount(childComplexity), true
+	case "CommunityBundle.rolledBackProposals":
+		if e.ComplexityRoot.CommunityBundle.RolledBackProposals == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityBundle.RolledBackProposals(childComplexity), true
+	case "CommunityBundle.sanitizationLevel":
+		if e.ComplexityRoot.CommunityBundle.SanitizationLevel == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityBundle.SanitizationLevel(childComplexity), true
+	case "CommunityBundle.schemaVersion":
+		if e.ComplexityRoot.CommunityBundle.SchemaVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityBundle.SchemaVersion(childComplexity), true
+	case "CommunityBundle.skillName":
+		if e.ComplexityRoot.CommunityBundle.SkillName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityBundle.SkillName(childComplexity), true
+	case "CommunityBundle.submittedAt":
+		if e.ComplexityRoot.CommunityBundle.SubmittedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityBundle.SubmittedAt(childComplexity), true
+	case "CommunityBundle.toolVersion":
+		if e.ComplexityRoot.CommunityBundle.ToolVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityBundle.ToolVersion(childComplexity), true
+	case "CommunityBundle.totalSessions":
+		if e.ComplexityRoot.CommunityBundle.TotalSessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityBundle.TotalSessions(childComplexity), true
+
+	case "CommunityBundleConnection.edges":
+		if e.ComplexityRoot.CommunityBundleConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityBundleConnection.Edges(childComplexity), true
+	case "CommunityBundleConnection.nodes":
+		if e.ComplexityRoot.CommunityBundleConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityBundleConnection.Nodes(childComplexity), true
+	case "CommunityBundleConnection.pageInfo":
+		if e.ComplexityRoot.CommunityBundleConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityBundleConnection.PageInfo(childComplexity), true
+	case "CommunityBundleConnection.totalCount":
+		if e.ComplexityRoot.CommunityBundleConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityBundleConnection.TotalCount(childComplexity), true
+
+	case "CommunityBundleEdge.cursor":
+		if e.ComplexityRoot.CommunityBundleEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityBundleEdge.Cursor(childComplexity), true
+	case "CommunityBundleEdge.node":
+		if e.ComplexityRoot.CommunityBundleEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityBundleEdge.Node(childComplexity), true
+
+	case "CommunityOverview.creatorId":
+		if e.ComplexityRoot.CommunityOverview.CreatorID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityOverview.CreatorID(childComplexity), true
+	case "CommunityOverview.generatedAt":
+		if e.ComplexityRoot.CommunityOverview.GeneratedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityOverview.GeneratedAt(childComplexity), true
+	case "CommunityOverview.recentSubmissions":
+		if e.ComplexityRoot.CommunityOverview.RecentSubmissions == nil {
+			break
+		}
+
+		args, err := ec.field_CommunityOverview_recentSubmissions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.CommunityOverview.RecentSubmissions(childComplexity, args["skillName"].(*string), args["limit"].(int)), true
+	case "CommunityOverview.skill":
+		if e.ComplexityRoot.CommunityOverview.Skill == nil {
+			break
+		}
+
+		args, err := ec.field_CommunityOverview_skill_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.CommunityOverview.Skill(childComplexity, args["name"].(string)), true
+	case "CommunityOverview.skills":
+		if e.ComplexityRoot.CommunityOverview.Skills == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityOverview.Skills(childComplexity), true
+	case "CommunityOverview.source":
+		if e.ComplexityRoot.CommunityOverview.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityOverview.Source(childComplexity), true
+	case "CommunityOverview.totalContributors":
+		if e.ComplexityRoot.CommunityOverview.TotalContributors == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityOverview.TotalContributors(childComplexity), true
+	case "CommunityOverview.totalSkills":
+		if e.ComplexityRoot.CommunityOverview.TotalSkills == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityOverview.TotalSkills(childComplexity), true
+	case "CommunityOverview.totalSubmissions":
+		if e.ComplexityRoot.CommunityOverview.TotalSubmissions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityOverview.TotalSubmissions(childComplexity), true
+	case "CommunityOverview.truncated":
+		if e.ComplexityRoot.CommunityOverview.Truncated == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityOverview.Truncated(childComplexity), true
+
+	case "CommunitySummary.contributorCount":
+		if e.ComplexityRoot.CommunitySummary.ContributorCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunitySummary.ContributorCount(childComplexity), true
+	case "CommunitySummary.evalEntryCount":
+		if e.ComplexityRoot.CommunitySummary.EvalEntryCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunitySummary.EvalEntryCount(childComplexity), true
+	case "CommunitySummary.gradedSessions":
+		if e.ComplexityRoot.CommunitySummary.GradedSessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunitySummary.GradedSessions(childComplexity), true
+	case "CommunitySummary.latestSubmissionAt":
+		if e.ComplexityRoot.CommunitySummary.LatestSubmissionAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunitySummary.LatestSubmissionAt(childComplexity), true
+	case "CommunitySummary.passRate":
+		if e.ComplexityRoot.CommunitySummary.PassRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunitySummary.PassRate(childComplexity), true
+	case "CommunitySummary.positiveQueryCount":
+		if e.ComplexityRoot.CommunitySummary.PositiveQueryCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunitySummary.PositiveQueryCount(childComplexity), true
+	case "CommunitySummary.skillName":
+		if e.ComplexityRoot.CommunitySummary.SkillName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunitySummary.SkillName(childComplexity), true
+	case "CommunitySummary.submissionCount":
+		if e.ComplexityRoot.CommunitySummary.SubmissionCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunitySummary.SubmissionCount(childComplexity), true
+	case "CommunitySummary.totalSessions":
+		if e.ComplexityRoot.CommunitySummary.TotalSessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunitySummary.TotalSessions(childComplexity), true
 
 	case "ConnectRepositoryPayload.link":
 		if e.ComplexityRoot.ConnectRepositoryPayload.Link == nil {
@@ -2208,6 +2726,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.EventEdge.Node(childComplexity), true
 
+	case "EvidenceWeek.missedCount":
+		if e.ComplexityRoot.EvidenceWeek.MissedCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvidenceWeek.MissedCount(childComplexity), true
+	case "EvidenceWeek.totalSignals":
+		if e.ComplexityRoot.EvidenceWeek.TotalSignals == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvidenceWeek.TotalSignals(childComplexity), true
+	case "EvidenceWeek.triggeredCount":
+		if e.ComplexityRoot.EvidenceWeek.TriggeredCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvidenceWeek.TriggeredCount(childComplexity), true
+	case "EvidenceWeek.week":
+		if e.ComplexityRoot.EvidenceWeek.Week == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvidenceWeek.Week(childComplexity), true
+
 	case "ExactMatchCase.caseKind":
 		if e.ComplexityRoot.ExactMatchCase.CaseKind == nil {
 			break
@@ -2642,6 +3185,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.AddMember(childComplexity, args["input"].(models.AddMemberInput)), true
+	case "Mutation.applyProposal":
+		if e.ComplexityRoot.Mutation.ApplyProposal == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_applyProposal_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ApplyProposal(childComplexity, args["id"].(ids.ID), args["versionId"].(ids.ID)), true
+	case "Mutation.approveProposal":
+		if e.ComplexityRoot.Mutation.ApproveProposal == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_approveProposal_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ApproveProposal(childComplexity, args["id"].(ids.ID)), true
 	case "Mutation.archiveSuite":
 		if e.ComplexityRoot.Mutation.ArchiveSuite == nil {
 			break
@@ -2873,6 +3438,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.PushVersion(childComplexity, args["id"].(ids.ID), args["metadata"].(models.PushVersionMetadata), args["archive"].(graphql.Upload)), true
+	case "Mutation.rejectProposal":
+		if e.ComplexityRoot.Mutation.RejectProposal == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_rejectProposal_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RejectProposal(childComplexity, args["id"].(ids.ID)), true
 	case "Mutation.removeMember":
 		if e.ComplexityRoot.Mutation.RemoveMember == nil {
 			break
@@ -2928,6 +3504,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RollbackEntry(childComplexity, args["id"].(ids.ID), args["input"].(models.RollbackEntryInput)), true
+	case "Mutation.submitBundle":
+		if e.ComplexityRoot.Mutation.SubmitBundle == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_submitBundle_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SubmitBundle(childComplexity, args["input"].(models.SubmitBundleInput)), true
+	case "Mutation.submitSignals":
+		if e.ComplexityRoot.Mutation.SubmitSignals == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_submitSignals_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SubmitSignals(childComplexity, args["input"].(models.SubmitSignalsInput)), true
 	case "Mutation.syncConnection":
 		if e.ComplexityRoot.Mutation.SyncConnection == nil {
 			break
@@ -3246,6 +3844,166 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PageInfo.Total(childComplexity), true
 
+	case "Proposal.appliedAt":
+		if e.ComplexityRoot.Proposal.AppliedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Proposal.AppliedAt(childComplexity), true
+	case "Proposal.appliedBy":
+		if e.ComplexityRoot.Proposal.AppliedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Proposal.AppliedBy(childComplexity), true
+	case "Proposal.confidence":
+		if e.ComplexityRoot.Proposal.Confidence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Proposal.Confidence(childComplexity), true
+	case "Proposal.createdAt":
+		if e.ComplexityRoot.Proposal.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Proposal.CreatedAt(childComplexity), true
+	case "Proposal.decidedAt":
+		if e.ComplexityRoot.Proposal.DecidedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Proposal.DecidedAt(childComplexity), true
+	case "Proposal.decidedBy":
+		if e.ComplexityRoot.Proposal.DecidedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Proposal.DecidedBy(childComplexity), true
+	case "Proposal.evidence":
+		if e.ComplexityRoot.Proposal.Evidence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Proposal.Evidence(childComplexity), true
+	case "Proposal.id":
+		if e.ComplexityRoot.Proposal.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Proposal.ID(childComplexity), true
+	case "Proposal.proposalType":
+		if e.ComplexityRoot.Proposal.ProposalType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Proposal.ProposalType(childComplexity), true
+	case "Proposal.reason":
+		if e.ComplexityRoot.Proposal.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Proposal.Reason(childComplexity), true
+	case "Proposal.skill":
+		if e.ComplexityRoot.Proposal.Skill == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Proposal.Skill(childComplexity), true
+	case "Proposal.skillName":
+		if e.ComplexityRoot.Proposal.SkillName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Proposal.SkillName(childComplexity), true
+	case "Proposal.status":
+		if e.ComplexityRoot.Proposal.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Proposal.Status(childComplexity), true
+	case "Proposal.updatedAt":
+		if e.ComplexityRoot.Proposal.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Proposal.UpdatedAt(childComplexity), true
+	case "Proposal.versionId":
+		if e.ComplexityRoot.Proposal.VersionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Proposal.VersionID(childComplexity), true
+
+	case "ProposalConnection.edges":
+		if e.ComplexityRoot.ProposalConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProposalConnection.Edges(childComplexity), true
+	case "ProposalConnection.nodes":
+		if e.ComplexityRoot.ProposalConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProposalConnection.Nodes(childComplexity), true
+	case "ProposalConnection.pageInfo":
+		if e.ComplexityRoot.ProposalConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProposalConnection.PageInfo(childComplexity), true
+	case "ProposalConnection.totalCount":
+		if e.ComplexityRoot.ProposalConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProposalConnection.TotalCount(childComplexity), true
+
+	case "ProposalEdge.cursor":
+		if e.ComplexityRoot.ProposalEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProposalEdge.Cursor(childComplexity), true
+	case "ProposalEdge.node":
+		if e.ComplexityRoot.ProposalEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProposalEdge.Node(childComplexity), true
+
+	case "ProposalEvidence.missedCount":
+		if e.ComplexityRoot.ProposalEvidence.MissedCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProposalEvidence.MissedCount(childComplexity), true
+	case "ProposalEvidence.rate":
+		if e.ComplexityRoot.ProposalEvidence.Rate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProposalEvidence.Rate(childComplexity), true
+	case "ProposalEvidence.totalSignals":
+		if e.ComplexityRoot.ProposalEvidence.TotalSignals == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProposalEvidence.TotalSignals(childComplexity), true
+	case "ProposalEvidence.triggeredCount":
+		if e.ComplexityRoot.ProposalEvidence.TriggeredCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProposalEvidence.TriggeredCount(childComplexity), true
+	case "ProposalEvidence.weeks":
+		if e.ComplexityRoot.ProposalEvidence.Weeks == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProposalEvidence.Weeks(childComplexity), true
+
 	case "PublishAttempt.checkRunId":
 		if e.ComplexityRoot.PublishAttempt.CheckRunID == nil {
 			break
@@ -3495,6 +4253,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Alerts(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "Query.bundleSchema":
+		if e.ComplexityRoot.Query.BundleSchema == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.BundleSchema(childComplexity), true
+	case "Query.communityOverview":
+		if e.ComplexityRoot.Query.CommunityOverview == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.CommunityOverview(childComplexity), true
 	case "Query.downloadUrl":
 		if e.ComplexityRoot.Query.DownloadURL == nil {
 			break
@@ -3579,6 +4349,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Organization(childComplexity), true
+	case "Query.proposal":
+		if e.ComplexityRoot.Query.Proposal == nil {
+			break
+		}
+
+		args, err := ec.field_Query_proposal_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Proposal(childComplexity, args["id"].(ids.ID)), true
+	case "Query.proposals":
+		if e.ComplexityRoot.Query.Proposals == nil {
+			break
+		}
+
+		args, err := ec.field_Query_proposals_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Proposals(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.ProposalFilter)), true
 	case "Query.publicEntries":
 		if e.ComplexityRoot.Query.PublicEntries == nil {
 			break
@@ -3651,6 +4443,34 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Repositories(childComplexity, args["installationId"].(int64)), true
+	case "Query.signalAggregates":
+		if e.ComplexityRoot.Query.SignalAggregates == nil {
+			break
+		}
+
+		args, err := ec.field_Query_signalAggregates_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.SignalAggregates(childComplexity, args["skillName"].(*string)), true
+	case "Query.signalOverview":
+		if e.ComplexityRoot.Query.SignalOverview == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.SignalOverview(childComplexity), true
+	case "Query.signalSkill":
+		if e.ComplexityRoot.Query.SignalSkill == nil {
+			break
+		}
+
+		args, err := ec.field_Query_signalSkill_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.SignalSkill(childComplexity, args["name"].(string)), true
 	case "Query.skill":
 		if e.ComplexityRoot.Query.Skill == nil {
 			break
@@ -4201,6 +5021,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RegistryVersionEdge.Node(childComplexity), true
+
+	case "RejectProposalPayload.proposal":
+		if e.ComplexityRoot.RejectProposalPayload.Proposal == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RejectProposalPayload.Proposal(childComplexity), true
 
 	case "Release.createdAt":
 		if e.ComplexityRoot.Release.CreatedAt == nil {
@@ -4823,6 +5650,301 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RollbackEntryPayload.Version(childComplexity), true
 
+	case "SignalAggregate.avgConfidence":
+		if e.ComplexityRoot.SignalAggregate.AvgConfidence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalAggregate.AvgConfidence(childComplexity), true
+	case "SignalAggregate.cohorts":
+		if e.ComplexityRoot.SignalAggregate.Cohorts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalAggregate.Cohorts(childComplexity), true
+	case "SignalAggregate.firstSeenAt":
+		if e.ComplexityRoot.SignalAggregate.FirstSeenAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalAggregate.FirstSeenAt(childComplexity), true
+	case "SignalAggregate.lastSeenAt":
+		if e.ComplexityRoot.SignalAggregate.LastSeenAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalAggregate.LastSeenAt(childComplexity), true
+	case "SignalAggregate.signalType":
+		if e.ComplexityRoot.SignalAggregate.SignalType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalAggregate.SignalType(childComplexity), true
+	case "SignalAggregate.skillName":
+		if e.ComplexityRoot.SignalAggregate.SkillName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalAggregate.SkillName(childComplexity), true
+	case "SignalAggregate.state":
+		if e.ComplexityRoot.SignalAggregate.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalAggregate.State(childComplexity), true
+	case "SignalAggregate.totalSignals":
+		if e.ComplexityRoot.SignalAggregate.TotalSignals == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalAggregate.TotalSignals(childComplexity), true
+
+	case "SignalAggregates.aggregates":
+		if e.ComplexityRoot.SignalAggregates.Aggregates == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalAggregates.Aggregates(childComplexity), true
+	case "SignalAggregates.truncated":
+		if e.ComplexityRoot.SignalAggregates.Truncated == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalAggregates.Truncated(childComplexity), true
+
+	case "SignalBucket.missedCount":
+		if e.ComplexityRoot.SignalBucket.MissedCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalBucket.MissedCount(childComplexity), true
+	case "SignalBucket.queryBucket":
+		if e.ComplexityRoot.SignalBucket.QueryBucket == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalBucket.QueryBucket(childComplexity), true
+	case "SignalBucket.state":
+		if e.ComplexityRoot.SignalBucket.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalBucket.State(childComplexity), true
+	case "SignalBucket.totalSignals":
+		if e.ComplexityRoot.SignalBucket.TotalSignals == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalBucket.TotalSignals(childComplexity), true
+	case "SignalBucket.triggerRate":
+		if e.ComplexityRoot.SignalBucket.TriggerRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalBucket.TriggerRate(childComplexity), true
+	case "SignalBucket.triggeredCount":
+		if e.ComplexityRoot.SignalBucket.TriggeredCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalBucket.TriggeredCount(childComplexity), true
+
+	case "SignalDetail.byType":
+		if e.ComplexityRoot.SignalDetail.ByType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalDetail.ByType(childComplexity), true
+	case "SignalDetail.byWeek":
+		if e.ComplexityRoot.SignalDetail.ByWeek == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalDetail.ByWeek(childComplexity), true
+	case "SignalDetail.lastSeenAt":
+		if e.ComplexityRoot.SignalDetail.LastSeenAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalDetail.LastSeenAt(childComplexity), true
+	case "SignalDetail.missedCount":
+		if e.ComplexityRoot.SignalDetail.MissedCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalDetail.MissedCount(childComplexity), true
+	case "SignalDetail.missedShare":
+		if e.ComplexityRoot.SignalDetail.MissedShare == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalDetail.MissedShare(childComplexity), true
+	case "SignalDetail.queryBuckets":
+		if e.ComplexityRoot.SignalDetail.QueryBuckets == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalDetail.QueryBuckets(childComplexity), true
+	case "SignalDetail.skillName":
+		if e.ComplexityRoot.SignalDetail.SkillName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalDetail.SkillName(childComplexity), true
+	case "SignalDetail.state":
+		if e.ComplexityRoot.SignalDetail.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalDetail.State(childComplexity), true
+	case "SignalDetail.totalSignals":
+		if e.ComplexityRoot.SignalDetail.TotalSignals == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalDetail.TotalSignals(childComplexity), true
+	case "SignalDetail.triggerRate":
+		if e.ComplexityRoot.SignalDetail.TriggerRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalDetail.TriggerRate(childComplexity), true
+	case "SignalDetail.triggeredCount":
+		if e.ComplexityRoot.SignalDetail.TriggeredCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalDetail.TriggeredCount(childComplexity), true
+
+	case "SignalOverview.actionableSkills":
+		if e.ComplexityRoot.SignalOverview.ActionableSkills == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalOverview.ActionableSkills(childComplexity), true
+	case "SignalOverview.generatedAt":
+		if e.ComplexityRoot.SignalOverview.GeneratedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalOverview.GeneratedAt(childComplexity), true
+	case "SignalOverview.skills":
+		if e.ComplexityRoot.SignalOverview.Skills == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalOverview.Skills(childComplexity), true
+	case "SignalOverview.totalCohorts":
+		if e.ComplexityRoot.SignalOverview.TotalCohorts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalOverview.TotalCohorts(childComplexity), true
+	case "SignalOverview.totalSignals":
+		if e.ComplexityRoot.SignalOverview.TotalSignals == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalOverview.TotalSignals(childComplexity), true
+	case "SignalOverview.totalSkills":
+		if e.ComplexityRoot.SignalOverview.TotalSkills == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalOverview.TotalSkills(childComplexity), true
+	case "SignalOverview.truncated":
+		if e.ComplexityRoot.SignalOverview.Truncated == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalOverview.Truncated(childComplexity), true
+
+	case "SignalSkill.lastSeenAt":
+		if e.ComplexityRoot.SignalSkill.LastSeenAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalSkill.LastSeenAt(childComplexity), true
+	case "SignalSkill.missedCount":
+		if e.ComplexityRoot.SignalSkill.MissedCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalSkill.MissedCount(childComplexity), true
+	case "SignalSkill.missedShare":
+		if e.ComplexityRoot.SignalSkill.MissedShare == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalSkill.MissedShare(childComplexity), true
+	case "SignalSkill.skillName":
+		if e.ComplexityRoot.SignalSkill.SkillName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalSkill.SkillName(childComplexity), true
+	case "SignalSkill.state":
+		if e.ComplexityRoot.SignalSkill.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalSkill.State(childComplexity), true
+	case "SignalSkill.totalSignals":
+		if e.ComplexityRoot.SignalSkill.TotalSignals == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalSkill.TotalSignals(childComplexity), true
+	case "SignalSkill.triggerRate":
+		if e.ComplexityRoot.SignalSkill.TriggerRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalSkill.TriggerRate(childComplexity), true
+	case "SignalSkill.triggeredCount":
+		if e.ComplexityRoot.SignalSkill.TriggeredCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalSkill.TriggeredCount(childComplexity), true
+
+	case "SignalWeek.missedCount":
+		if e.ComplexityRoot.SignalWeek.MissedCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalWeek.MissedCount(childComplexity), true
+	case "SignalWeek.state":
+		if e.ComplexityRoot.SignalWeek.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalWeek.State(childComplexity), true
+	case "SignalWeek.totalSignals":
+		if e.ComplexityRoot.SignalWeek.TotalSignals == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalWeek.TotalSignals(childComplexity), true
+	case "SignalWeek.triggerRate":
+		if e.ComplexityRoot.SignalWeek.TriggerRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalWeek.TriggerRate(childComplexity), true
+	case "SignalWeek.triggeredCount":
+		if e.ComplexityRoot.SignalWeek.TriggeredCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalWeek.TriggeredCount(childComplexity), true
+	case "SignalWeek.week":
+		if e.ComplexityRoot.SignalWeek.Week == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalWeek.Week(childComplexity), true
+
 	case "Skill.alerts":
 		if e.ComplexityRoot.Skill.Alerts == nil {
 			break
@@ -4851,6 +5973,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Skill.Breakdown(childComplexity, args["by"].(models.Dimension)), true
+	case "Skill.community":
+		if e.ComplexityRoot.Skill.Community == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.Community(childComplexity), true
 	case "Skill.confidenceCoverage":
 		if e.ComplexityRoot.Skill.ConfidenceCoverage == nil {
 			break
@@ -4938,6 +6066,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Skill.PassRate(childComplexity), true
+	case "Skill.proposals":
+		if e.ComplexityRoot.Skill.Proposals == nil {
+			break
+		}
+
+		args, err := ec.field_Skill_proposals_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Skill.Proposals(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
 	case "Skill.rates":
 		if e.ComplexityRoot.Skill.Rates == nil {
 			break
@@ -4950,6 +6089,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Skill.RegistryEntry(childComplexity), true
+	case "Skill.signals":
+		if e.ComplexityRoot.Skill.Signals == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Skill.Signals(childComplexity), true
 	case "Skill.sources":
 		if e.ComplexityRoot.Skill.Sources == nil {
 			break
@@ -5295,6 +6440,44 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SnapshotFileEdge.Node(childComplexity), true
+
+	case "SubmitBundlePayload.isNew":
+		if e.ComplexityRoot.SubmitBundlePayload.IsNew == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SubmitBundlePayload.IsNew(childComplexity), true
+	case "SubmitBundlePayload.status":
+		if e.ComplexityRoot.SubmitBundlePayload.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SubmitBundlePayload.Status(childComplexity), true
+	case "SubmitBundlePayload.submissionId":
+		if e.ComplexityRoot.SubmitBundlePayload.SubmissionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SubmitBundlePayload.SubmissionID(childComplexity), true
+
+	case "SubmitSignalsPayload.accepted":
+		if e.ComplexityRoot.SubmitSignalsPayload.Accepted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SubmitSignalsPayload.Accepted(childComplexity), true
+	case "SubmitSignalsPayload.duplicates":
+		if e.ComplexityRoot.SubmitSignalsPayload.Duplicates == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SubmitSignalsPayload.Duplicates(childComplexity), true
+	case "SubmitSignalsPayload.status":
+		if e.ComplexityRoot.SubmitSignalsPayload.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SubmitSignalsPayload.Status(childComplexity), true
 
 	case "SuiteRevision.caseCount":
 		if e.ComplexityRoot.SuiteRevision.CaseCount == nil {
@@ -6021,6 +7204,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Viewer.Role(childComplexity), true
+	case "Viewer.submissions":
+		if e.ComplexityRoot.Viewer.Submissions == nil {
+			break
+		}
+
+		args, err := ec.field_Viewer_submissions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Viewer.Submissions(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
 	case "Viewer.user":
 		if e.ComplexityRoot.Viewer.User == nil {
 			break
@@ -6048,12 +7242,15 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputEntryFilter,
 		ec.unmarshalInputEventFilter,
 		ec.unmarshalInputInstallEntryInput,
+		ec.unmarshalInputProposalFilter,
 		ec.unmarshalInputPushTelemetryInput,
 		ec.unmarshalInputPushVersionMetadata,
 		ec.unmarshalInputRollbackEntryInput,
 		ec.unmarshalInputSkillFilter,
 		ec.unmarshalInputSourceFileInput,
 		ec.unmarshalInputSourceFilter,
+		ec.unmarshalInputSubmitBundleInput,
+		ec.unmarshalInputSubmitSignalsInput,
 		ec.unmarshalInputSuiteFilter,
 		ec.unmarshalInputSyncInput,
 		ec.unmarshalInputUpdateAlertInput,
@@ -6197,6 +7394,9 @@ directive @header(
   name: String!
 ) on VARIABLE_DEFINITION
 
+"In a stored operation: the variable is the whole body, a JSON object, as it came."
+directive @body on VARIABLE_DEFINITION
+
 "A time in RFC 3339, shown in UTC with milliseconds: ` + "`" + `2026-11-15T01:02:03.456Z` + "`" + `. Any offset is accepted."
 scalar Time
 "A day in UTC: ` + "`" + `2026-11-15` + "`" + `."
@@ -6292,6 +7492,17 @@ type Viewer {
   permissions: [Permission!]! @cost(size: 9)
   "The key itself."
   apiKey: ApiKey!
+  "Community bundles that contributors have sent to this user, newest first; from any organization."
+  submissions(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): CommunityBundleConnection!
 }
 
 "A tenant. No object of one organization ever links to one of another."
@@ -6936,6 +8147,21 @@ type Skill implements Node {
   registryEntry: RegistryEntry
   "When it was first named."
   createdAt: Time!
+  "What contributors have sent to the caller about a skill of this name; null where nobody has."
+  community: CommunitySummary
+  "What the organization's contributor signals say about it; null where there is no signal."
+  signals: SignalDetail @cost(weight: 10)
+  "Proposals drawn from its signals, newest first."
+  proposals(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): ProposalConnection!
   "The cloud sources that are about it, newest first."
   sources(
     "Page size, 1 to 100; 20 when omitted."
@@ -7361,6 +8587,421 @@ type TestAlertPayload {
   status: Int!
   "What happened, in words."
   message: String!
+}
+
+"A sanitized contribution, sent to the creator of a skill. Only the creator sees it, and nobody sees who sent it."
+type CommunityBundle implements Node {
+  "The submission's id."
+  id: ID!
+  "The skill it is about."
+  skillName: String!
+  "The same for all bundles of one contributor to this creator, and different for every other creator; 64 hexadecimal digits."
+  contributorHash: String!
+  "When it was handed in."
+  submittedAt: Time!
+  "Version of the bundle's schema: 1.0, 1.1 or 1.2."
+  schemaVersion: String!
+  "The agent it was made with."
+  agentType: String!
+  "The version of the tool that made it; null when it did not say."
+  toolVersion: String
+  "How it was sanitized: ` + "`" + `conservative` + "`" + ` or ` + "`" + `aggressive` + "`" + `."
+  sanitizationLevel: String!
+  "How many queries that fired the skill it has; at most 1,000."
+  positiveQueryCount: Int!
+  "How many eval entries it has; at most 500."
+  evalEntryCount: Int!
+  "Sessions that it sums up."
+  totalSessions: Int!
+  "How many of them were graded; null when it has no grading summary."
+  gradedSessions: Int
+  "Mean pass rate of the graded sessions with its interval; null when none was graded."
+  passRate: Rate
+  "Changes of the skill that were deployed; null when it has no evolution summary."
+  deployedProposals: Int
+  "Changes of the skill that were rolled back; null when it has no evolution summary."
+  rolledBackProposals: Int
+  "The bundle as it was sent, without its ` + "`" + `contributor_id` + "`" + `."
+  bundle: JSON! @cost(weight: 100)
+}
+
+"A page of community bundles."
+type CommunityBundleConnection {
+  "The bundles with their cursors."
+  edges: [CommunityBundleEdge!]!
+  "The bundles alone."
+  nodes: [CommunityBundle!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"A community bundle in a page."
+type CommunityBundleEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The bundle."
+  node: CommunityBundle!
+}
+
+"What contributors have sent to the caller about one skill."
+type CommunitySummary {
+  "The skill's name."
+  skillName: String!
+  "How many bundles."
+  submissionCount: Int!
+  "From how many contributors."
+  contributorCount: Int!
+  "When the last one was handed in."
+  latestSubmissionAt: Time!
+  "Sessions that the bundles sum up."
+  totalSessions: Int!
+  "How many of them were graded."
+  gradedSessions: Int!
+  "Mean pass rate, in which a bundle weighs as much as it has graded sessions; null when none was graded."
+  passRate: Rate
+  "Queries that fired the skill."
+  positiveQueryCount: Int!
+  "Eval entries."
+  evalEntryCount: Int!
+}
+
+"What contributors have sent to the caller, who is the creator."
+type CommunityOverview {
+  "Always ` + "`" + `community_bundle` + "`" + `."
+  source: String!
+  "The caller's id."
+  creatorId: ID!
+  "When this was counted."
+  generatedAt: Time!
+  "How many bundles."
+  totalSubmissions: Int!
+  "About how many skills."
+  totalSkills: Int!
+  "From how many contributors."
+  totalContributors: Int!
+  "The skills, last submission first; at most 1,000."
+  skills: [CommunitySummary!]! @cost(size: 100)
+  "One skill; null when there is no bundle about it."
+  skill(
+    "The skill's exact name."
+    name: String!
+  ): CommunitySummary
+  "The bundles that came last, newest first."
+  recentSubmissions(
+    "Only those about this skill."
+    skillName: String
+    "How many, 1 to 100."
+    limit: Int! = 20
+  ): [CommunityBundle!]! @cost(size: 100)
+  "Whether there are more skills than shown."
+  truncated: Boolean!
+}
+
+"A community bundle and whom it is for."
+input SubmitBundleInput {
+  "The creator's user id, which may be nobody's yet."
+  creatorId: ID!
+  "The skill it is about, 1 to 200 characters."
+  skillName: String!
+  "The bundle: an object of at most 512 KiB that fits ` + "`" + `bundleSchema` + "`" + `. Fields that the schema does not know are kept."
+  bundle: JSON!
+}
+
+"What becomes of submitBundle."
+type SubmitBundlePayload {
+  "Always ` + "`" + `accepted` + "`" + `."
+  status: String!
+  "The submission's id; only its creator can read it."
+  submissionId: ID!
+  "Whether the bundle was new."
+  isNew: Boolean!
+}
+
+"Whether figures of signals can be shown."
+enum SignalState {
+  "They stand for at least 10 signals from at least 3 cohorts."
+  AVAILABLE
+  "They stand for fewer, or would tell what fewer are by subtraction: every figure is null."
+  BELOW_THRESHOLD
+}
+
+"The signals of one type about one skill."
+type SignalAggregate {
+  "The skill's name."
+  skillName: String!
+  "The type, in the contributors' words, such as ` + "`" + `missed_trigger` + "`" + `."
+  signalType: String!
+  "How many signals; null below the threshold."
+  totalSignals: Int
+  "Mean confidence of the signals that carry one, 0 to 1; null below the threshold, which those alone must pass."
+  avgConfidence: Float
+  "From how many cohorts; null below the threshold."
+  cohorts: Int
+  "The hour of the first signal; null below the threshold."
+  firstSeenAt: Time
+  "The hour of the last signal; null below the threshold."
+  lastSeenAt: Time
+  "Whether the figures can be shown."
+  state: SignalState!
+}
+
+"Signals by skill and type, last seen first; what is below the threshold comes last, by name."
+type SignalAggregates {
+  "The aggregates; at most 1,000."
+  aggregates: [SignalAggregate!]! @cost(size: 100)
+  "Whether there are more; ask for one skill to see them."
+  truncated: Boolean!
+}
+
+"""
+The signals about one skill. They are those of the types that pass the threshold; where none does, those of all types together.
+"""
+type SignalSkill {
+  "The skill's name."
+  skillName: String!
+  "How many signals; null below the threshold."
+  totalSignals: Int
+  "How many tell that the skill fired; null below the threshold."
+  triggeredCount: Int
+  "How many tell that it should have fired and did not: of type ` + "`" + `missed_trigger` + "`" + `, or with ` + "`" + `miss_detected` + "`" + `; null below the threshold."
+  missedCount: Int
+  "triggeredCount of totalSignals, 0 to 1; null below the threshold, and where no signal tells whether the skill fired."
+  triggerRate: Float
+  "missedCount of totalSignals with its interval; null where triggerRate is."
+  missedShare: Rate
+  "The hour of the last signal; null below the threshold."
+  lastSeenAt: Time
+  "Whether the figures can be shown."
+  state: SignalState!
+}
+
+"The signals of one week about one skill."
+type SignalWeek {
+  "The Monday on which the week begins, in UTC."
+  week: Date!
+  "How many signals; null below the threshold."
+  totalSignals: Int
+  "How many tell that the skill fired; null below the threshold."
+  triggeredCount: Int
+  "How many tell that it should have fired and did not; null below the threshold."
+  missedCount: Int
+  "triggeredCount of totalSignals, 0 to 1; null below the threshold, and where no signal tells whether the skill fired."
+  triggerRate: Float
+  "Whether the figures can be shown."
+  state: SignalState!
+}
+
+"The signals about one skill in one bucket of queries. A bucket that cannot be shown is not even named."
+type SignalBucket {
+  "The bucket, in the contributors' words."
+  queryBucket: String!
+  "How many signals."
+  totalSignals: Int
+  "How many tell that the skill fired."
+  triggeredCount: Int
+  "How many tell that it should have fired and did not."
+  missedCount: Int
+  "triggeredCount of totalSignals, 0 to 1; null where no signal tells whether the skill fired."
+  triggerRate: Float
+  "Always AVAILABLE."
+  state: SignalState!
+}
+
+"What contributor signals say about one skill: the same figures as in the overview, all of one moment, and what they are made of."
+type SignalDetail {
+  "The skill's name."
+  skillName: String!
+  "How many signals; null below the threshold."
+  totalSignals: Int
+  "How many tell that the skill fired; null below the threshold."
+  triggeredCount: Int
+  "How many tell that it should have fired and did not; null below the threshold."
+  missedCount: Int
+  "triggeredCount of totalSignals, 0 to 1; null below the threshold, and where no signal tells whether the skill fired."
+  triggerRate: Float
+  "missedCount of totalSignals with its interval; null where triggerRate is."
+  missedShare: Rate
+  "The hour of the last signal; null below the threshold."
+  lastSeenAt: Time
+  "Whether the figures can be shown."
+  state: SignalState!
+  "By type, last seen first; at most 100."
+  byType: [SignalAggregate!]! @cost(size: 20)
+  "By week, oldest first; the last 52 that have signals. None for a skill below the threshold."
+  byWeek: [SignalWeek!]! @cost(size: 52)
+  "By bucket of queries, most signals first; at most 100."
+  queryBuckets: [SignalBucket!]! @cost(size: 20)
+}
+
+"Contributor signals at a glance. What is below the threshold counts nowhere."
+type SignalOverview {
+  "How many signals, about all skills; null where no skill can be shown."
+  totalSignals: Int
+  "How many skills can be shown; null where none can."
+  totalSkills: Int
+  """
+  How many cohorts there are at least: as many as the largest group that is shown has. A count across groups would tell, by subtraction,
+  how many are in one and not in another. Null where no skill can be shown.
+  """
+  totalCohorts: Int
+  "Skills of which over a fifth of the signals are misses, beyond doubt (the lower end of the Wilson interval); null where no skill can be shown."
+  actionableSkills: Int
+  "The skills, last seen first; what is below the threshold comes last, by name. At most 1,000."
+  skills: [SignalSkill!]! @cost(size: 100)
+  "When this was counted."
+  generatedAt: Time!
+  "Whether there are more skills than shown; ask for one by its name to see it."
+  truncated: Boolean!
+}
+
+"Contributor signals to take in."
+input SubmitSignalsInput {
+  """
+  A list of 1 to 1,000 signals, or an object with such a list as ` + "`" + `signals` + "`" + `, or one signal alone. A signal is an object: ` + "`" + `source_key` + "`" + ` (a hash of up to
+  200 characters, with the organization its identity) and ` + "`" + `signal_type` + "`" + ` (a word of up to 64 characters) are required; ` + "`" + `skill_name` + "`" + `, ` + "`" + `confidence` + "`" + ` (0 to 1), ` + "`" + `user_cohort` + "`" + `,
+  ` + "`" + `timestamp_bucket` + "`" + ` (a date or time in ISO 8601, to any precision; another word, or none, is the present), ` + "`" + `version` + "`" + ` (1) and ` + "`" + `signals` + "`" + ` are optional. ` + "`" + `signals` + "`" + `
+  is an object with the optional fields ` + "`" + `triggered` + "`" + `, ` + "`" + `miss_detected` + "`" + ` (both true or false) and ` + "`" + `query_bucket` + "`" + `. Other fields are accepted, and not kept; cohorts are kept as
+  keyed hashes, times to the hour. A signal without ` + "`" + `user_cohort` + "`" + ` belongs to the cohort of its sender alone; one without ` + "`" + `skill_name` + "`" + ` is in no figure.
+  """
+  signals: JSON!
+}
+
+"What becomes of submitSignals."
+type SubmitSignalsPayload {
+  "Always ` + "`" + `accepted` + "`" + `."
+  status: String!
+  "Signals that were new."
+  accepted: Int!
+  "Signals that had come before, or stand in the list more than once."
+  duplicates: Int!
+}
+
+"What a proposal proposes."
+enum ProposalType {
+  "Say in other words when the skill is for: too often it should have fired and did not."
+  WORDING_CHANGE
+  "Find out why the skill fires less often than in the week before."
+  INVESTIGATE_REGRESSION
+}
+
+"What became of a proposal."
+enum ProposalStatus {
+  "Nobody has decided yet."
+  PENDING
+  "Somebody thinks that it should be done."
+  APPROVED
+  "Somebody thinks that it should not."
+  REJECTED
+  "A registry version answers it."
+  APPLIED
+}
+
+"A change of a skill that contributor signals speak for. It is drawn from what can be shown alone, within a minute of the signal that tips the scale."
+type Proposal implements Node {
+  "The proposal's id; it stays the same while the signals add to the evidence."
+  id: ID!
+  "The skill's name."
+  skillName: String!
+  "The skill; null when only signals name it."
+  skill: Skill
+  "What it proposes."
+  proposalType: ProposalType!
+  "What became of it."
+  status: ProposalStatus!
+  "How likely the evidence is more than chance, 0 to 1."
+  confidence: Float!
+  "Why, in words."
+  reason: String!
+  "What it is drawn from: as it is now while the proposal is pending, as it was then after a decision."
+  evidence: ProposalEvidence!
+  "When it was first drawn."
+  createdAt: Time!
+  "When its evidence or its status last changed."
+  updatedAt: Time!
+  "Who approved or rejected it; null while nobody has."
+  decidedBy: User
+  "When it was approved or rejected; null while it was not."
+  decidedAt: Time
+  "Who marked it as applied; null while nobody has."
+  appliedBy: User
+  "When it was marked as applied; null while it was not."
+  appliedAt: Time
+  "The registry version that answers it; null until it is applied."
+  versionId: ID
+}
+
+"A page of proposals."
+type ProposalConnection {
+  "The proposals with their cursors."
+  edges: [ProposalEdge!]!
+  "The proposals alone."
+  nodes: [Proposal!]!
+  "Where this page lies."
+  pageInfo: PageInfo!
+  "How many there are on all pages; counted only when selected."
+  totalCount: Int! @cost(weight: 1)
+}
+
+"A proposal in a page."
+type ProposalEdge {
+  "To be given as ` + "`" + `after` + "`" + `."
+  cursor: String!
+  "The proposal."
+  node: Proposal!
+}
+
+"What a proposal is drawn from."
+type ProposalEvidence {
+  "The signals that were looked at: all of the skill, or those of the last week for INVESTIGATE_REGRESSION."
+  totalSignals: Int!
+  "How many of them tell that the skill fired."
+  triggeredCount: Int!
+  "How many of them tell that it should have fired and did not."
+  missedCount: Int!
+  "The share of misses or, for INVESTIGATE_REGRESSION, of triggers, with its interval."
+  rate: Rate!
+  "The weeks that were looked at, oldest first; at most 8."
+  weeks: [EvidenceWeek!]! @cost(size: 8)
+}
+
+"A week that a proposal is drawn from."
+type EvidenceWeek {
+  "The Monday on which the week begins, in UTC."
+  week: Date!
+  "How many signals."
+  totalSignals: Int!
+  "How many tell that the skill fired."
+  triggeredCount: Int!
+  "How many tell that it should have fired and did not."
+  missedCount: Int!
+}
+
+"Which proposals to list. Everything given must hold."
+input ProposalFilter {
+  "Only those about this skill."
+  skillName: String
+  "Only those that became this."
+  status: ProposalStatus
+}
+
+"What becomes of approveProposal."
+type ApproveProposalPayload {
+  "The proposal as it is now."
+  proposal: Proposal!
+}
+
+"What becomes of rejectProposal."
+type RejectProposalPayload {
+  "The proposal as it is now."
+  proposal: Proposal!
+}
+
+"What becomes of applyProposal."
+type ApplyProposalPayload {
+  "The proposal as it is now."
+  proposal: Proposal!
 }
 
 "Where the folder of a cloud source comes from."
@@ -8948,6 +10589,40 @@ type Query {
     "In which order; newest first when omitted."
     orderBy: SuiteOrder = CREATED_AT
   ): EvalSuiteConnection!
+  "What contributors have sent to the caller."
+  communityOverview: CommunityOverview!
+  "The JSON Schema that a community bundle must fit."
+  bundleSchema: JSON!
+  "Contributor signals by skill and type."
+  signalAggregates(
+    "Only those of this skill."
+    skillName: String
+  ): SignalAggregates!
+  "Contributor signals at a glance."
+  signalOverview: SignalOverview!
+  "What contributor signals say about one skill; an error with code NOT_FOUND when there is no signal."
+  signalSkill(
+    "The skill's exact name."
+    name: String!
+  ): SignalDetail @cost(weight: 10)
+  "One proposal; an error with code NOT_FOUND when there is none."
+  proposal(
+    "The proposal's id."
+    id: ID!
+  ): Proposal
+  "Proposals drawn from contributor signals, newest first."
+  proposals(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: ProposalFilter
+  ): ProposalConnection!
   "One cloud source; an error with code NOT_FOUND when there is none, and FORBIDDEN when it is another organization's."
   source(
     "The source's id, with or without ` + "`" + `src_` + "`" + `."
@@ -9327,6 +11002,39 @@ type Mutation {
     "The member's id."
     userId: ID!
   ): RemoveMemberPayload @auth(can: KEYS_MANAGE)
+  """
+  Hands a community bundle in, for its creator to read. The same bundle again is the same submission. Nothing that is
+  kept or shown tells who sent it.
+  """
+  submitBundle(
+    "The bundle and whom it is for."
+    input: SubmitBundleInput!
+  ): SubmitBundlePayload @auth(can: COMMUNITY_WRITE)
+  """
+  Takes contributor signals in, all or nothing; one that is there already, by its ` + "`" + `source_key` + "`" + `, counts once. An organization may
+  call this 300 times in an hour of the clock (UTC), by either face; every well-formed call counts. Beyond that it fails with code RATE_LIMITED.
+  """
+  submitSignals(
+    "The signals."
+    input: SubmitSignalsInput!
+  ): SubmitSignalsPayload @auth(can: COMMUNITY_WRITE)
+  "Approves a proposal. Until it is applied, a decision may be changed. Twice is as good as once."
+  approveProposal(
+    "The proposal's id."
+    id: ID!
+  ): ApproveProposalPayload @auth(can: SOURCES_WRITE)
+  "Rejects a proposal. Until it is applied, a decision may be changed. Twice is as good as once."
+  rejectProposal(
+    "The proposal's id."
+    id: ID!
+  ): RejectProposalPayload @auth(can: SOURCES_WRITE)
+  "Marks an approved proposal as applied, for good, and names the registry version that answers it. Twice is as good as once."
+  applyProposal(
+    "The proposal's id."
+    id: ID!
+    "The registry version, of this organization, that answers it."
+    versionId: ID!
+  ): ApplyProposalPayload @auth(can: SOURCES_WRITE)
   "Makes a cloud source without content."
   createSource(
     "The source."
@@ -9599,6 +11307,22 @@ func (ec *executionContext) childFields_ApiKeyEdge(ctx context.Context, field gr
 	return nil, fmt.Errorf("no field named %q was found under type ApiKeyEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_ApplyProposalPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "proposal":
+		return ec.fieldContext_ApplyProposalPayload_proposal(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ApplyProposalPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ApproveProposalPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "proposal":
+		return ec.fieldContext_ApproveProposalPayload_proposal(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ApproveProposalPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_ArchiveSuitePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "suite":
@@ -9665,6 +11389,118 @@ func (ec *executionContext) childFields_CloudSourceEdge(ctx context.Context, fie
 		return ec.fieldContext_CloudSourceEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CloudSourceEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_CommunityBundle(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_CommunityBundle_id(ctx, field)
+	case "skillName":
+		return ec.fieldContext_CommunityBundle_skillName(ctx, field)
+	case "contributorHash":
+		return ec.fieldContext_CommunityBundle_contributorHash(ctx, field)
+	case "submittedAt":
+		return ec.fieldContext_CommunityBundle_submittedAt(ctx, field)
+	case "schemaVersion":
+		return ec.fieldContext_CommunityBundle_schemaVersion(ctx, field)
+	case "agentType":
+		return ec.fieldContext_CommunityBundle_agentType(ctx, field)
+	case "toolVersion":
+		return ec.fieldContext_CommunityBundle_toolVersion(ctx, field)
+	case "sanitizationLevel":
+		return ec.fieldContext_CommunityBundle_sanitizationLevel(ctx, field)
+	case "positiveQueryCount":
+		return ec.fieldContext_CommunityBundle_positiveQueryCount(ctx, field)
+	case "evalEntryCount":
+		return ec.fieldContext_CommunityBundle_evalEntryCount(ctx, field)
+	case "totalSessions":
+		return ec.fieldContext_CommunityBundle_totalSessions(ctx, field)
+	case "gradedSessions":
+		return ec.fieldContext_CommunityBundle_gradedSessions(ctx, field)
+	case "passRate":
+		return ec.fieldContext_CommunityBundle_passRate(ctx, field)
+	case "deployedProposals":
+		return ec.fieldContext_CommunityBundle_deployedProposals(ctx, field)
+	case "rolledBackProposals":
+		return ec.fieldContext_CommunityBundle_rolledBackProposals(ctx, field)
+	case "bundle":
+		return ec.fieldContext_CommunityBundle_bundle(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CommunityBundle", field.Name)
+}
+
+func (ec *executionContext) childFields_CommunityBundleConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_CommunityBundleConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_CommunityBundleConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_CommunityBundleConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_CommunityBundleConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CommunityBundleConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_CommunityBundleEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_CommunityBundleEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_CommunityBundleEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CommunityBundleEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_CommunityOverview(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "source":
+		return ec.fieldContext_CommunityOverview_source(ctx, field)
+	case "creatorId":
+		return ec.fieldContext_CommunityOverview_creatorId(ctx, field)
+	case "generatedAt":
+		return ec.fieldContext_CommunityOverview_generatedAt(ctx, field)
+	case "totalSubmissions":
+		return ec.fieldContext_CommunityOverview_totalSubmissions(ctx, field)
+	case "totalSkills":
+		return ec.fieldContext_CommunityOverview_totalSkills(ctx, field)
+	case "totalContributors":
+		return ec.fieldContext_CommunityOverview_totalContributors(ctx, field)
+	case "skills":
+		return ec.fieldContext_CommunityOverview_skills(ctx, field)
+	case "skill":
+		return ec.fieldContext_CommunityOverview_skill(ctx, field)
+	case "recentSubmissions":
+		return ec.fieldContext_CommunityOverview_recentSubmissions(ctx, field)
+	case "truncated":
+		return ec.fieldContext_CommunityOverview_truncated(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CommunityOverview", field.Name)
+}
+
+func (ec *executionContext) childFields_CommunitySummary(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "skillName":
+		return ec.fieldContext_CommunitySummary_skillName(ctx, field)
+	case "submissionCount":
+		return ec.fieldContext_CommunitySummary_submissionCount(ctx, field)
+	case "contributorCount":
+		return ec.fieldContext_CommunitySummary_contributorCount(ctx, field)
+	case "latestSubmissionAt":
+		return ec.fieldContext_CommunitySummary_latestSubmissionAt(ctx, field)
+	case "totalSessions":
+		return ec.fieldContext_CommunitySummary_totalSessions(ctx, field)
+	case "gradedSessions":
+		return ec.fieldContext_CommunitySummary_gradedSessions(ctx, field)
+	case "passRate":
+		return ec.fieldContext_CommunitySummary_passRate(ctx, field)
+	case "positiveQueryCount":
+		return ec.fieldContext_CommunitySummary_positiveQueryCount(ctx, field)
+	case "evalEntryCount":
+		return ec.fieldContext_CommunitySummary_evalEntryCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CommunitySummary", field.Name)
 }
 
 func (ec *executionContext) childFields_ConnectRepositoryPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -9937,6 +11773,20 @@ func (ec *executionContext) childFields_EventEdge(ctx context.Context, field gra
 	return nil, fmt.Errorf("no field named %q was found under type EventEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_EvidenceWeek(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "week":
+		return ec.fieldContext_EvidenceWeek_week(ctx, field)
+	case "totalSignals":
+		return ec.fieldContext_EvidenceWeek_totalSignals(ctx, field)
+	case "triggeredCount":
+		return ec.fieldContext_EvidenceWeek_triggeredCount(ctx, field)
+	case "missedCount":
+		return ec.fieldContext_EvidenceWeek_missedCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EvidenceWeek", field.Name)
+}
+
 func (ec *executionContext) childFields_FileChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "path":
@@ -10203,6 +12053,82 @@ func (ec *executionContext) childFields_PageInfo(ctx context.Context, field grap
 		return ec.fieldContext_PageInfo_total(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PageInfo", field.Name)
+}
+
+func (ec *executionContext) childFields_Proposal(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Proposal_id(ctx, field)
+	case "skillName":
+		return ec.fieldContext_Proposal_skillName(ctx, field)
+	case "skill":
+		return ec.fieldContext_Proposal_skill(ctx, field)
+	case "proposalType":
+		return ec.fieldContext_Proposal_proposalType(ctx, field)
+	case "status":
+		return ec.fieldContext_Proposal_status(ctx, field)
+	case "confidence":
+		return ec.fieldContext_Proposal_confidence(ctx, field)
+	case "reason":
+		return ec.fieldContext_Proposal_reason(ctx, field)
+	case "evidence":
+		return ec.fieldContext_Proposal_evidence(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Proposal_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Proposal_updatedAt(ctx, field)
+	case "decidedBy":
+		return ec.fieldContext_Proposal_decidedBy(ctx, field)
+	case "decidedAt":
+		return ec.fieldContext_Proposal_decidedAt(ctx, field)
+	case "appliedBy":
+		return ec.fieldContext_Proposal_appliedBy(ctx, field)
+	case "appliedAt":
+		return ec.fieldContext_Proposal_appliedAt(ctx, field)
+	case "versionId":
+		return ec.fieldContext_Proposal_versionId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Proposal", field.Name)
+}
+
+func (ec *executionContext) childFields_ProposalConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ProposalConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ProposalConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ProposalConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_ProposalConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProposalConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ProposalEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ProposalEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ProposalEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProposalEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ProposalEvidence(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "totalSignals":
+		return ec.fieldContext_ProposalEvidence_totalSignals(ctx, field)
+	case "triggeredCount":
+		return ec.fieldContext_ProposalEvidence_triggeredCount(ctx, field)
+	case "missedCount":
+		return ec.fieldContext_ProposalEvidence_missedCount(ctx, field)
+	case "rate":
+		return ec.fieldContext_ProposalEvidence_rate(ctx, field)
+	case "weeks":
+		return ec.fieldContext_ProposalEvidence_weeks(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProposalEvidence", field.Name)
 }
 
 func (ec *executionContext) childFields_PublishAttempt(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -10491,6 +12417,14 @@ func (ec *executionContext) childFields_RegistryVersionEdge(ctx context.Context,
 	return nil, fmt.Errorf("no field named %q was found under type RegistryVersionEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_RejectProposalPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "proposal":
+		return ec.fieldContext_RejectProposalPayload_proposal(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RejectProposalPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_Release(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -10763,6 +12697,144 @@ func (ec *executionContext) childFields_RollbackEntryPayload(ctx context.Context
 	return nil, fmt.Errorf("no field named %q was found under type RollbackEntryPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_SignalAggregate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "skillName":
+		return ec.fieldContext_SignalAggregate_skillName(ctx, field)
+	case "signalType":
+		return ec.fieldContext_SignalAggregate_signalType(ctx, field)
+	case "totalSignals":
+		return ec.fieldContext_SignalAggregate_totalSignals(ctx, field)
+	case "avgConfidence":
+		return ec.fieldContext_SignalAggregate_avgConfidence(ctx, field)
+	case "cohorts":
+		return ec.fieldContext_SignalAggregate_cohorts(ctx, field)
+	case "firstSeenAt":
+		return ec.fieldContext_SignalAggregate_firstSeenAt(ctx, field)
+	case "lastSeenAt":
+		return ec.fieldContext_SignalAggregate_lastSeenAt(ctx, field)
+	case "state":
+		return ec.fieldContext_SignalAggregate_state(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SignalAggregate", field.Name)
+}
+
+func (ec *executionContext) childFields_SignalAggregates(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "aggregates":
+		return ec.fieldContext_SignalAggregates_aggregates(ctx, field)
+	case "truncated":
+		return ec.fieldContext_SignalAggregates_truncated(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SignalAggregates", field.Name)
+}
+
+func (ec *executionContext) childFields_SignalBucket(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "queryBucket":
+		return ec.fieldContext_SignalBucket_queryBucket(ctx, field)
+	case "totalSignals":
+		return ec.fieldContext_SignalBucket_totalSignals(ctx, field)
+	case "triggeredCount":
+		return ec.fieldContext_SignalBucket_triggeredCount(ctx, field)
+	case "missedCount":
+		return ec.fieldContext_SignalBucket_missedCount(ctx, field)
+	case "triggerRate":
+		return ec.fieldContext_SignalBucket_triggerRate(ctx, field)
+	case "state":
+		return ec.fieldContext_SignalBucket_state(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SignalBucket", field.Name)
+}
+
+func (ec *executionContext) childFields_SignalDetail(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "skillName":
+		return ec.fieldContext_SignalDetail_skillName(ctx, field)
+	case "totalSignals":
+		return ec.fieldContext_SignalDetail_totalSignals(ctx, field)
+	case "triggeredCount":
+		return ec.fieldContext_SignalDetail_triggeredCount(ctx, field)
+	case "missedCount":
+		return ec.fieldContext_SignalDetail_missedCount(ctx, field)
+	case "triggerRate":
+		return ec.fieldContext_SignalDetail_triggerRate(ctx, field)
+	case "missedShare":
+		return ec.fieldContext_SignalDetail_missedShare(ctx, field)
+	case "lastSeenAt":
+		return ec.fieldContext_SignalDetail_lastSeenAt(ctx, field)
+	case "state":
+		return ec.fieldContext_SignalDetail_state(ctx, field)
+	case "byType":
+		return ec.fieldContext_SignalDetail_byType(ctx, field)
+	case "byWeek":
+		return ec.fieldContext_SignalDetail_byWeek(ctx, field)
+	case "queryBuckets":
+		return ec.fieldContext_SignalDetail_queryBuckets(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SignalDetail", field.Name)
+}
+
+func (ec *executionContext) childFields_SignalOverview(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "totalSignals":
+		return ec.fieldContext_SignalOverview_totalSignals(ctx, field)
+	case "totalSkills":
+		return ec.fieldContext_SignalOverview_totalSkills(ctx, field)
+	case "totalCohorts":
+		return ec.fieldContext_SignalOverview_totalCohorts(ctx, field)
+	case "actionableSkills":
+		return ec.fieldContext_SignalOverview_actionableSkills(ctx, field)
+	case "skills":
+		return ec.fieldContext_SignalOverview_skills(ctx, field)
+	case "generatedAt":
+		return ec.fieldContext_SignalOverview_generatedAt(ctx, field)
+	case "truncated":
+		return ec.fieldContext_SignalOverview_truncated(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SignalOverview", field.Name)
+}
+
+func (ec *executionContext) childFields_SignalSkill(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "skillName":
+		return ec.fieldContext_SignalSkill_skillName(ctx, field)
+	case "totalSignals":
+		return ec.fieldContext_SignalSkill_totalSignals(ctx, field)
+	case "triggeredCount":
+		return ec.fieldContext_SignalSkill_triggeredCount(ctx, field)
+	case "missedCount":
+		return ec.fieldContext_SignalSkill_missedCount(ctx, field)
+	case "triggerRate":
+		return ec.fieldContext_SignalSkill_triggerRate(ctx, field)
+	case "missedShare":
+		return ec.fieldContext_SignalSkill_missedShare(ctx, field)
+	case "lastSeenAt":
+		return ec.fieldContext_SignalSkill_lastSeenAt(ctx, field)
+	case "state":
+		return ec.fieldContext_SignalSkill_state(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SignalSkill", field.Name)
+}
+
+func (ec *executionContext) childFields_SignalWeek(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "week":
+		return ec.fieldContext_SignalWeek_week(ctx, field)
+	case "totalSignals":
+		return ec.fieldContext_SignalWeek_totalSignals(ctx, field)
+	case "triggeredCount":
+		return ec.fieldContext_SignalWeek_triggeredCount(ctx, field)
+	case "missedCount":
+		return ec.fieldContext_SignalWeek_missedCount(ctx, field)
+	case "triggerRate":
+		return ec.fieldContext_SignalWeek_triggerRate(ctx, field)
+	case "state":
+		return ec.fieldContext_SignalWeek_state(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SignalWeek", field.Name)
+}
+
 func (ec *executionContext) childFields_Skill(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -10805,6 +12877,12 @@ func (ec *executionContext) childFields_Skill(ctx context.Context, field graphql
 		return ec.fieldContext_Skill_registryEntry(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Skill_createdAt(ctx, field)
+	case "community":
+		return ec.fieldContext_Skill_community(ctx, field)
+	case "signals":
+		return ec.fieldContext_Skill_signals(ctx, field)
+	case "proposals":
+		return ec.fieldContext_Skill_proposals(ctx, field)
 	case "sources":
 		return ec.fieldContext_Skill_sources(ctx, field)
 	}
@@ -10979,6 +13057,30 @@ func (ec *executionContext) childFields_SnapshotFileEdge(ctx context.Context, fi
 		return ec.fieldContext_SnapshotFileEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SnapshotFileEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_SubmitBundlePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "status":
+		return ec.fieldContext_SubmitBundlePayload_status(ctx, field)
+	case "submissionId":
+		return ec.fieldContext_SubmitBundlePayload_submissionId(ctx, field)
+	case "isNew":
+		return ec.fieldContext_SubmitBundlePayload_isNew(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SubmitBundlePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_SubmitSignalsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "status":
+		return ec.fieldContext_SubmitSignalsPayload_status(ctx, field)
+	case "accepted":
+		return ec.fieldContext_SubmitSignalsPayload_accepted(ctx, field)
+	case "duplicates":
+		return ec.fieldContext_SubmitSignalsPayload_duplicates(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SubmitSignalsPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_SuiteRevision(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -11299,6 +13401,8 @@ func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphq
 		return ec.fieldContext_Viewer_permissions(ctx, field)
 	case "apiKey":
 		return ec.fieldContext_Viewer_apiKey(ctx, field)
+	case "submissions":
+		return ec.fieldContext_Viewer_submissions(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Viewer", field.Name)
 }
@@ -11495,6 +13599,42 @@ func (ec *executionContext) field_Alert_notifications_args(ctx context.Context, 
 	return args, nil
 }
 
+func (ec *executionContext) field_CommunityOverview_recentSubmissions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "skillName",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["skillName"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "limit",
+		func(ctx context.Context, v any) (int, error) {
+			return ec.unmarshalNInt2int(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["limit"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_CommunityOverview_skill_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "name",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["name"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_EvalSuite_revisions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -11544,6 +13684,42 @@ func (ec *executionContext) field_Mutation_addMember_args(ctx context.Context, r
 		return nil, err
 	}
 	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_applyProposal_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "versionId",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["versionId"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_approveProposal_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
 	return args, nil
 }
 
@@ -11905,6 +14081,20 @@ func (ec *executionContext) field_Mutation_pushVersion_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_rejectProposal_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_removeMember_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -11988,6 +14178,34 @@ func (ec *executionContext) field_Mutation_rollbackEntry_args(ctx context.Contex
 		return nil, err
 	}
 	args["input"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_submitBundle_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.SubmitBundleInput, error) {
+			return ec.unmarshalNSubmitBundleInput2skillgraphᚋmodelsᚐSubmitBundleInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_submitSignals_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (models.SubmitSignalsInput, error) {
+			return ec.unmarshalNSubmitSignalsInput2skillgraphᚋmodelsᚐSubmitSignalsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
 	return args, nil
 }
 
@@ -12567,6 +14785,66 @@ func (ec *executionContext) field_Query_nodes_args(ctx context.Context, rawArgs 
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_proposal_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (ids.ID, error) {
+			return ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_proposals_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.ProposalFilter, error) {
+			return ec.unmarshalOProposalFilter2ᚖskillgraphᚋmodelsᚐProposalFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_publicEntries_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -12752,6 +15030,34 @@ func (ec *executionContext) field_Query_repositories_args(ctx context.Context, r
 		return nil, err
 	}
 	args["installationId"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_signalAggregates_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "skillName",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["skillName"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_signalSkill_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "name",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["name"] = arg0
 	return args, nil
 }
 
@@ -13483,6 +15789,44 @@ func (ec *executionContext) field_Skill_incidents_args(ctx context.Context, rawA
 	return args, nil
 }
 
+func (ec *executionContext) field_Skill_proposals_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
 func (ec *executionContext) field_Skill_sources_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -13650,6 +15994,44 @@ func (ec *executionContext) field_UploadSource_suites_args(ctx context.Context, 
 }
 
 func (ec *executionContext) field_UploadSource_validationReports_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Viewer_submissions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
@@ -14794,6 +17176,70 @@ func (ec *executionContext) fieldContext_ApiKeyEdge_node(_ context.Context, fiel
 	return fc, nil
 }
 
+func (ec *executionContext) _ApplyProposalPayload_proposal(ctx context.Context, field graphql.CollectedField, obj *models.ApplyProposalPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ApplyProposalPayload_proposal(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Proposal, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Proposal) graphql.Marshaler {
+			return ec.marshalNProposal2ᚖskillgraphᚋmodelsᚐProposal(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ApplyProposalPayload_proposal(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ApplyProposalPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Proposal(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ApproveProposalPayload_proposal(ctx context.Context, field graphql.CollectedField, obj *models.ApproveProposalPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ApproveProposalPayload_proposal(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Proposal, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Proposal) graphql.Marshaler {
+			return ec.marshalNProposal2ᚖskillgraphᚋmodelsᚐProposal(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ApproveProposalPayload_proposal(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ApproveProposalPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Proposal(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _ArchiveSuitePayload_suite(ctx context.Context, field graphql.CollectedField, obj *models.ArchiveSuitePayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -15310,6 +17756,1054 @@ func (ec *executionContext) fieldContext_CloudSourceEdge_node(_ context.Context,
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _CommunityBundle_id(ctx context.Context, field graphql.CollectedField, obj *models.CommunityBundle) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityBundle_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityBundle_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunityBundle", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _CommunityBundle_skillName(ctx context.Context, field graphql.CollectedField, obj *models.CommunityBundle) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityBundle_skillName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SkillName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityBundle_skillName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunityBundle", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _CommunityBundle_contributorHash(ctx context.Context, field graphql.CollectedField, obj *models.CommunityBundle) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityBundle_contributorHash(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ContributorHash, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityBundle_contributorHash(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunityBundle", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _CommunityBundle_submittedAt(ctx context.Context, field graphql.CollectedField, obj *models.CommunityBundle) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityBundle_submittedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SubmittedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityBundle_submittedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunityBundle", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _CommunityBundle_schemaVersion(ctx context.Context, field graphql.CollectedField, obj *models.CommunityBundle) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityBundle_schemaVersion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SchemaVersion, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityBundle_schemaVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunityBundle", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _CommunityBundle_agentType(ctx context.Context, field graphql.CollectedField, obj *models.CommunityBundle) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityBundle_agentType(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AgentType, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityBundle_agentType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunityBundle", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _CommunityBundle_toolVersion(ctx context.Context, field graphql.CollectedField, obj *models.CommunityBundle) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityBundle_toolVersion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ToolVersion, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityBundle_toolVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunityBundle", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _CommunityBundle_sanitizationLevel(ctx context.Context, field graphql.CollectedField, obj *models.CommunityBundle) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityBundle_sanitizationLevel(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SanitizationLevel, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityBundle_sanitizationLevel(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunityBundle", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _CommunityBundle_positiveQueryCount(ctx context.Context, field graphql.CollectedField, obj *models.CommunityBundle) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityBundle_positiveQueryCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PositiveQueryCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityBundle_positiveQueryCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunityBundle", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _CommunityBundle_evalEntryCount(ctx context.Context, field graphql.CollectedField, obj *models.CommunityBundle) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityBundle_evalEntryCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.EvalEntryCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityBundle_evalEntryCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunityBundle", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _CommunityBundle_totalSessions(ctx context.Context, field graphql.CollectedField, obj *models.CommunityBundle) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityBundle_totalSessions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalSessions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityBundle_totalSessions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunityBundle", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _CommunityBundle_gradedSessions(ctx context.Context, field graphql.CollectedField, obj *models.CommunityBundle) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityBundle_gradedSessions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.GradedSessions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityBundle_gradedSessions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunityBundle", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _CommunityBundle_passRate(ctx context.Context, field graphql.CollectedField, obj *models.CommunityBundle) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityBundle_passRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PassRate(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+			return ec.marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityBundle_passRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CommunityBundle",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Rate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CommunityBundle_deployedProposals(ctx context.Context, field graphql.CollectedField, obj *models.CommunityBundle) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityBundle_deployedProposals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeployedProposals, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityBundle_deployedProposals(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunityBundle", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _CommunityBundle_rolledBackProposals(ctx context.Context, field graphql.CollectedField, obj *models.CommunityBundle) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityBundle_rolledBackProposals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RolledBackProposals, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityBundle_rolledBackProposals(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunityBundle", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _CommunityBundle_bundle(ctx context.Context, field graphql.CollectedField, obj *models.CommunityBundle) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityBundle_bundle(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.CommunityBundle().Bundle(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.JSON) graphql.Marshaler {
+			return ec.marshalNJSON2skillgraphᚋmodelsᚐJSON(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityBundle_bundle(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunityBundle", field, true, true, errors.New("field of type JSON does not have child fields"))
+}
+
+func (ec *executionContext) _CommunityBundleConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.CommunityBundle]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityBundleConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.CommunityBundle]) graphql.Marshaler {
+			return ec.marshalNCommunityBundleEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityBundleConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CommunityBundleConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CommunityBundleEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CommunityBundleConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.CommunityBundle]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityBundleConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.CommunityBundle) graphql.Marshaler {
+			return ec.marshalNCommunityBundle2ᚕᚖskillgraphᚋmodelsᚐCommunityBundleᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityBundleConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CommunityBundleConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CommunityBundle(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CommunityBundleConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.CommunityBundle]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityBundleConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityBundleConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CommunityBundleConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CommunityBundleConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.CommunityBundle]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityBundleConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityBundleConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunityBundleConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _CommunityBundleEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.CommunityBundle]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityBundleEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityBundleEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunityBundleEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _CommunityBundleEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.CommunityBundle]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityBundleEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.CommunityBundle) graphql.Marshaler {
+			return ec.marshalNCommunityBundle2ᚖskillgraphᚋmodelsᚐCommunityBundle(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityBundleEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CommunityBundleEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CommunityBundle(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CommunityOverview_source(ctx context.Context, field graphql.CollectedField, obj *models.CommunityOverview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityOverview_source(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Source(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityOverview_source(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunityOverview", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _CommunityOverview_creatorId(ctx context.Context, field graphql.CollectedField, obj *models.CommunityOverview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityOverview_creatorId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatorID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityOverview_creatorId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunityOverview", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _CommunityOverview_generatedAt(ctx context.Context, field graphql.CollectedField, obj *models.CommunityOverview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityOverview_generatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.GeneratedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityOverview_generatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunityOverview", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _CommunityOverview_totalSubmissions(ctx context.Context, field graphql.CollectedField, obj *models.CommunityOverview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityOverview_totalSubmissions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalSubmissions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityOverview_totalSubmissions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunityOverview", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _CommunityOverview_totalSkills(ctx context.Context, field graphql.CollectedField, obj *models.CommunityOverview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityOverview_totalSkills(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalSkills, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityOverview_totalSkills(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunityOverview", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _CommunityOverview_totalContributors(ctx context.Context, field graphql.CollectedField, obj *models.CommunityOverview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityOverview_totalContributors(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalContributors, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityOverview_totalContributors(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunityOverview", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _CommunityOverview_skills(ctx context.Context, field graphql.CollectedField, obj *models.CommunityOverview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityOverview_skills(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Skills, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.CommunitySummary) graphql.Marshaler {
+			return ec.marshalNCommunitySummary2ᚕᚖskillgraphᚋmodelsᚐCommunitySummaryᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityOverview_skills(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CommunityOverview",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CommunitySummary(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CommunityOverview_skill(ctx context.Context, field graphql.CollectedField, obj *models.CommunityOverview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityOverview_skill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.CommunityOverview().Skill(ctx, obj, fc.Args["name"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.CommunitySummary) graphql.Marshaler {
+			return ec.marshalOCommunitySummary2ᚖskillgraphᚋmodelsᚐCommunitySummary(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityOverview_skill(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CommunityOverview",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CommunitySummary(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_CommunityOverview_skill_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CommunityOverview_recentSubmissions(ctx context.Context, field graphql.CollectedField, obj *models.CommunityOverview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityOverview_recentSubmissions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.CommunityOverview().RecentSubmissions(ctx, obj, fc.Args["skillName"].(*string), fc.Args["limit"].(int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.CommunityBundle) graphql.Marshaler {
+			return ec.marshalNCommunityBundle2ᚕᚖskillgraphᚋmodelsᚐCommunityBundleᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityOverview_recentSubmissions(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CommunityOverview",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CommunityBundle(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_CommunityOverview_recentSubmissions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CommunityOverview_truncated(ctx context.Context, field graphql.CollectedField, obj *models.CommunityOverview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityOverview_truncated(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Truncated, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityOverview_truncated(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunityOverview", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _CommunitySummary_skillName(ctx context.Context, field graphql.CollectedField, obj *models.CommunitySummary) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunitySummary_skillName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SkillName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunitySummary_skillName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunitySummary", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _CommunitySummary_submissionCount(ctx context.Context, field graphql.CollectedField, obj *models.CommunitySummary) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunitySummary_submissionCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SubmissionCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunitySummary_submissionCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunitySummary", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _CommunitySummary_contributorCount(ctx context.Context, field graphql.CollectedField, obj *models.CommunitySummary) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunitySummary_contributorCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ContributorCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunitySummary_contributorCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunitySummary", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _CommunitySummary_latestSubmissionAt(ctx context.Context, field graphql.CollectedField, obj *models.CommunitySummary) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunitySummary_latestSubmissionAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LatestSubmissionAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunitySummary_latestSubmissionAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunitySummary", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _CommunitySummary_totalSessions(ctx context.Context, field graphql.CollectedField, obj *models.CommunitySummary) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunitySummary_totalSessions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalSessions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunitySummary_totalSessions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunitySummary", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _CommunitySummary_gradedSessions(ctx context.Context, field graphql.CollectedField, obj *models.CommunitySummary) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunitySummary_gradedSessions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.GradedSessions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunitySummary_gradedSessions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunitySummary", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _CommunitySummary_passRate(ctx context.Context, field graphql.CollectedField, obj *models.CommunitySummary) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunitySummary_passRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PassRate(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+			return ec.marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CommunitySummary_passRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CommunitySummary",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Rate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CommunitySummary_positiveQueryCount(ctx context.Context, field graphql.CollectedField, obj *models.CommunitySummary) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunitySummary_positiveQueryCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PositiveQueryCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunitySummary_positiveQueryCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunitySummary", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _CommunitySummary_evalEntryCount(ctx context.Context, field graphql.CollectedField, obj *models.CommunitySummary) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunitySummary_evalEntryCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.EvalEntryCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CommunitySummary_evalEntryCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CommunitySummary", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _ConnectRepositoryPayload_link(ctx context.Context, field graphql.CollectedField, obj *models.ConnectRepositoryPayload) (ret graphql.Marshaler) {
@@ -17143,6 +20637,98 @@ func (ec *executionContext) fieldContext_EventEdge_node(_ context.Context, field
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _EvidenceWeek_week(ctx context.Context, field graphql.CollectedField, obj *models.EvidenceWeek) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvidenceWeek_week(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Week(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.Date) graphql.Marshaler {
+			return ec.marshalNDate2skillgraphᚋmodelsᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvidenceWeek_week(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvidenceWeek", field, true, false, errors.New("field of type Date does not have child fields"))
+}
+
+func (ec *executionContext) _EvidenceWeek_totalSignals(ctx context.Context, field graphql.CollectedField, obj *models.EvidenceWeek) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvidenceWeek_totalSignals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalSignals, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvidenceWeek_totalSignals(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvidenceWeek", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _EvidenceWeek_triggeredCount(ctx context.Context, field graphql.CollectedField, obj *models.EvidenceWeek) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvidenceWeek_triggeredCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TriggeredCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvidenceWeek_triggeredCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvidenceWeek", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _EvidenceWeek_missedCount(ctx context.Context, field graphql.CollectedField, obj *models.EvidenceWeek) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvidenceWeek_missedCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MissedCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvidenceWeek_missedCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EvidenceWeek", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _ExactMatchCase_id(ctx context.Context, field graphql.CollectedField, obj *models.ExactMatchCase) (ret graphql.Marshaler) {
@@ -19645,6 +23231,226 @@ func (ec *executionContext) fieldContext_Mutation_removeMember(ctx context.Conte
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_submitBundle(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_submitBundle(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SubmitBundle(ctx, fc.Args["input"].(models.SubmitBundleInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SubmitBundlePayload) graphql.Marshaler {
+			return ec.marshalOSubmitBundlePayload2ᚖskillgraphᚋmodelsᚐSubmitBundlePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_submitBundle(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SubmitBundlePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_submitBundle_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_submitSignals(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_submitSignals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SubmitSignals(ctx, fc.Args["input"].(models.SubmitSignalsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SubmitSignalsPayload) graphql.Marshaler {
+			return ec.marshalOSubmitSignalsPayload2ᚖskillgraphᚋmodelsᚐSubmitSignalsPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_submitSignals(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SubmitSignalsPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_submitSignals_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_approveProposal(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_approveProposal(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ApproveProposal(ctx, fc.Args["id"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.ApproveProposalPayload) graphql.Marshaler {
+			return ec.marshalOApproveProposalPayload2ᚖskillgraphᚋmodelsᚐApproveProposalPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_approveProposal(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ApproveProposalPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_approveProposal_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_rejectProposal(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_rejectProposal(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RejectProposal(ctx, fc.Args["id"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RejectProposalPayload) graphql.Marshaler {
+			return ec.marshalORejectProposalPayload2ᚖskillgraphᚋmodelsᚐRejectProposalPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_rejectProposal(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RejectProposalPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_rejectProposal_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_applyProposal(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_applyProposal(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ApplyProposal(ctx, fc.Args["id"].(ids.ID), fc.Args["versionId"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.ApplyProposalPayload) graphql.Marshaler {
+			return ec.marshalOApplyProposalPayload2ᚖskillgraphᚋmodelsᚐApplyProposalPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_applyProposal(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ApplyProposalPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_applyProposal_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_createSource(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -21311,6 +25117,694 @@ func (ec *executionContext) fieldContext_PageInfo_total(_ context.Context, field
 	return graphql.NewScalarFieldContext("PageInfo", field, true, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _Proposal_id(ctx context.Context, field graphql.CollectedField, obj *models.Proposal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Proposal_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Proposal_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Proposal", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Proposal_skillName(ctx context.Context, field graphql.CollectedField, obj *models.Proposal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Proposal_skillName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SkillName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Proposal_skillName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Proposal", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Proposal_skill(ctx context.Context, field graphql.CollectedField, obj *models.Proposal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Proposal_skill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Proposal().Skill(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalOSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Proposal_skill(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Proposal",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Proposal_proposalType(ctx context.Context, field graphql.CollectedField, obj *models.Proposal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Proposal_proposalType(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ProposalType, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.ProposalType) graphql.Marshaler {
+			return ec.marshalNProposalType2skillgraphᚋmodelsᚐProposalType(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Proposal_proposalType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Proposal", field, false, false, errors.New("field of type ProposalType does not have child fields"))
+}
+
+func (ec *executionContext) _Proposal_status(ctx context.Context, field graphql.CollectedField, obj *models.Proposal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Proposal_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.ProposalStatus) graphql.Marshaler {
+			return ec.marshalNProposalStatus2skillgraphᚋmodelsᚐProposalStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Proposal_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Proposal", field, false, false, errors.New("field of type ProposalStatus does not have child fields"))
+}
+
+func (ec *executionContext) _Proposal_confidence(ctx context.Context, field graphql.CollectedField, obj *models.Proposal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Proposal_confidence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Confidence, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Proposal_confidence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Proposal", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _Proposal_reason(ctx context.Context, field graphql.CollectedField, obj *models.Proposal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Proposal_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Proposal_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Proposal", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Proposal_evidence(ctx context.Context, field graphql.CollectedField, obj *models.Proposal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Proposal_evidence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Evidence()
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.ProposalEvidence) graphql.Marshaler {
+			return ec.marshalNProposalEvidence2ᚖskillgraphᚋmodelsᚐProposalEvidence(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Proposal_evidence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Proposal",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProposalEvidence(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Proposal_createdAt(ctx context.Context, field graphql.CollectedField, obj *models.Proposal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Proposal_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Proposal_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Proposal", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Proposal_updatedAt(ctx context.Context, field graphql.CollectedField, obj *models.Proposal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Proposal_updatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpdatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Proposal_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Proposal", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Proposal_decidedBy(ctx context.Context, field graphql.CollectedField, obj *models.Proposal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Proposal_decidedBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Proposal().DecidedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖskillgraphᚋmodelsᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Proposal_decidedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Proposal",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Proposal_decidedAt(ctx context.Context, field graphql.CollectedField, obj *models.Proposal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Proposal_decidedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DecidedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Proposal_decidedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Proposal", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Proposal_appliedBy(ctx context.Context, field graphql.CollectedField, obj *models.Proposal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Proposal_appliedBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Proposal().AppliedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖskillgraphᚋmodelsᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Proposal_appliedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Proposal",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Proposal_appliedAt(ctx context.Context, field graphql.CollectedField, obj *models.Proposal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Proposal_appliedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AppliedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Proposal_appliedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Proposal", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Proposal_versionId(ctx context.Context, field graphql.CollectedField, obj *models.Proposal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Proposal_versionId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.VersionID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ids.ID) graphql.Marshaler {
+			return ec.marshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Proposal_versionId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Proposal", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ProposalConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Proposal]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProposalConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Edge[models.Proposal]) graphql.Marshaler {
+			return ec.marshalNProposalEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProposalConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProposalConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProposalEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProposalConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Proposal]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProposalConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.Proposal) graphql.Marshaler {
+			return ec.marshalNProposal2ᚕᚖskillgraphᚋmodelsᚐProposalᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProposalConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProposalConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Proposal(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProposalConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Proposal]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProposalConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProposalConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProposalConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProposalConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Proposal]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProposalConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProposalConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProposalConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ProposalEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Proposal]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProposalEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProposalEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProposalEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ProposalEdge_node(ctx context.Context, field graphql.CollectedField, obj *models.Edge[models.Proposal]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProposalEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Proposal) graphql.Marshaler {
+			return ec.marshalNProposal2ᚖskillgraphᚋmodelsᚐProposal(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProposalEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProposalEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Proposal(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProposalEvidence_totalSignals(ctx context.Context, field graphql.CollectedField, obj *models.ProposalEvidence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProposalEvidence_totalSignals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalSignals, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProposalEvidence_totalSignals(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProposalEvidence", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ProposalEvidence_triggeredCount(ctx context.Context, field graphql.CollectedField, obj *models.ProposalEvidence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProposalEvidence_triggeredCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TriggeredCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProposalEvidence_triggeredCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProposalEvidence", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ProposalEvidence_missedCount(ctx context.Context, field graphql.CollectedField, obj *models.ProposalEvidence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProposalEvidence_missedCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MissedCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProposalEvidence_missedCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProposalEvidence", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ProposalEvidence_rate(ctx context.Context, field graphql.CollectedField, obj *models.ProposalEvidence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProposalEvidence_rate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+			return ec.marshalNRate2ᚖskillgraphᚋmodelsᚐRate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProposalEvidence_rate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProposalEvidence",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Rate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProposalEvidence_weeks(ctx context.Context, field graphql.CollectedField, obj *models.ProposalEvidence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProposalEvidence_weeks(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Weeks, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.EvidenceWeek) graphql.Marshaler {
+			return ec.marshalNEvidenceWeek2ᚕᚖskillgraphᚋmodelsᚐEvidenceWeekᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProposalEvidence_weeks(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProposalEvidence",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvidenceWeek(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _PublishAttempt_id(ctx context.Context, field graphql.CollectedField, obj *models.PublishAttempt) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -22695,6 +27189,269 @@ func (ec *executionContext) fieldContext_Query_suites(ctx context.Context, field
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_suites_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_communityOverview(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_communityOverview(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().CommunityOverview(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.CommunityOverview) graphql.Marshaler {
+			return ec.marshalNCommunityOverview2ᚖskillgraphᚋmodelsᚐCommunityOverview(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_communityOverview(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CommunityOverview(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_bundleSchema(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_bundleSchema(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().BundleSchema(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.JSON) graphql.Marshaler {
+			return ec.marshalNJSON2skillgraphᚋmodelsᚐJSON(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_bundleSchema(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Query", field, true, true, errors.New("field of type JSON does not have child fields"))
+}
+
+func (ec *executionContext) _Query_signalAggregates(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_signalAggregates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().SignalAggregates(ctx, fc.Args["skillName"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SignalAggregates) graphql.Marshaler {
+			return ec.marshalNSignalAggregates2ᚖskillgraphᚋmodelsᚐSignalAggregates(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_signalAggregates(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SignalAggregates(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_signalAggregates_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_signalOverview(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_signalOverview(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().SignalOverview(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SignalOverview) graphql.Marshaler {
+			return ec.marshalNSignalOverview2ᚖskillgraphᚋmodelsᚐSignalOverview(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_signalOverview(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SignalOverview(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_signalSkill(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_signalSkill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().SignalSkill(ctx, fc.Args["name"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SignalDetail) graphql.Marshaler {
+			return ec.marshalOSignalDetail2ᚖskillgraphᚋmodelsᚐSignalDetail(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_signalSkill(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SignalDetail(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_signalSkill_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_proposal(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_proposal(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Proposal(ctx, fc.Args["id"].(ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Proposal) graphql.Marshaler {
+			return ec.marshalOProposal2ᚖskillgraphᚋmodelsᚐProposal(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_proposal(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Proposal(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_proposal_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_proposals(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_proposals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Proposals(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.ProposalFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Proposal]) graphql.Marshaler {
+			return ec.marshalNProposalConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_proposals(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProposalConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_proposals_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -25312,6 +30069,38 @@ func (ec *executionContext) fieldContext_RegistryVersionEdge_node(_ context.Cont
 	return fc, nil
 }
 
+func (ec *executionContext) _RejectProposalPayload_proposal(ctx context.Context, field graphql.CollectedField, obj *models.RejectProposalPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RejectProposalPayload_proposal(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Proposal, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Proposal) graphql.Marshaler {
+			return ec.marshalNProposal2ᚖskillgraphᚋmodelsᚐProposal(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RejectProposalPayload_proposal(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RejectProposalPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Proposal(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Release_id(ctx context.Context, field graphql.CollectedField, obj *models.Release) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -27924,6 +32713,1173 @@ func (ec *executionContext) fieldContext_RollbackEntryPayload_reason(_ context.C
 	return graphql.NewScalarFieldContext("RollbackEntryPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _SignalAggregate_skillName(ctx context.Context, field graphql.CollectedField, obj *models.SignalAggregate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalAggregate_skillName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SkillName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SignalAggregate_skillName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalAggregate", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SignalAggregate_signalType(ctx context.Context, field graphql.CollectedField, obj *models.SignalAggregate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalAggregate_signalType(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SignalType(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SignalAggregate_signalType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalAggregate", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SignalAggregate_totalSignals(ctx context.Context, field graphql.CollectedField, obj *models.SignalAggregate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalAggregate_totalSignals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalSignals, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalAggregate_totalSignals(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalAggregate", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SignalAggregate_avgConfidence(ctx context.Context, field graphql.CollectedField, obj *models.SignalAggregate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalAggregate_avgConfidence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AvgConfidence, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalAggregate_avgConfidence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalAggregate", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SignalAggregate_cohorts(ctx context.Context, field graphql.CollectedField, obj *models.SignalAggregate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalAggregate_cohorts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cohorts, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalAggregate_cohorts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalAggregate", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SignalAggregate_firstSeenAt(ctx context.Context, field graphql.CollectedField, obj *models.SignalAggregate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalAggregate_firstSeenAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FirstSeenAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalAggregate_firstSeenAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalAggregate", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SignalAggregate_lastSeenAt(ctx context.Context, field graphql.CollectedField, obj *models.SignalAggregate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalAggregate_lastSeenAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastSeenAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalAggregate_lastSeenAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalAggregate", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SignalAggregate_state(ctx context.Context, field graphql.CollectedField, obj *models.SignalAggregate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalAggregate_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.SignalState) graphql.Marshaler {
+			return ec.marshalNSignalState2skillgraphᚋmodelsᚐSignalState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SignalAggregate_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalAggregate", field, true, false, errors.New("field of type SignalState does not have child fields"))
+}
+
+func (ec *executionContext) _SignalAggregates_aggregates(ctx context.Context, field graphql.CollectedField, obj *models.SignalAggregates) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalAggregates_aggregates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Aggregates, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.SignalAggregate) graphql.Marshaler {
+			return ec.marshalNSignalAggregate2ᚕᚖskillgraphᚋmodelsᚐSignalAggregateᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SignalAggregates_aggregates(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SignalAggregates",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SignalAggregate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SignalAggregates_truncated(ctx context.Context, field graphql.CollectedField, obj *models.SignalAggregates) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalAggregates_truncated(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Truncated, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SignalAggregates_truncated(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalAggregates", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _SignalBucket_queryBucket(ctx context.Context, field graphql.CollectedField, obj *models.SignalBucket) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalBucket_queryBucket(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.QueryBucket(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SignalBucket_queryBucket(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalBucket", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SignalBucket_totalSignals(ctx context.Context, field graphql.CollectedField, obj *models.SignalBucket) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalBucket_totalSignals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalSignals, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalBucket_totalSignals(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalBucket", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SignalBucket_triggeredCount(ctx context.Context, field graphql.CollectedField, obj *models.SignalBucket) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalBucket_triggeredCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TriggeredCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalBucket_triggeredCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalBucket", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SignalBucket_missedCount(ctx context.Context, field graphql.CollectedField, obj *models.SignalBucket) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalBucket_missedCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MissedCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalBucket_missedCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalBucket", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SignalBucket_triggerRate(ctx context.Context, field graphql.CollectedField, obj *models.SignalBucket) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalBucket_triggerRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TriggerRate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalBucket_triggerRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalBucket", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SignalBucket_state(ctx context.Context, field graphql.CollectedField, obj *models.SignalBucket) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalBucket_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.SignalState) graphql.Marshaler {
+			return ec.marshalNSignalState2skillgraphᚋmodelsᚐSignalState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SignalBucket_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalBucket", field, true, false, errors.New("field of type SignalState does not have child fields"))
+}
+
+func (ec *executionContext) _SignalDetail_skillName(ctx context.Context, field graphql.CollectedField, obj *models.SignalDetail) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalDetail_skillName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SkillName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SignalDetail_skillName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalDetail", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SignalDetail_totalSignals(ctx context.Context, field graphql.CollectedField, obj *models.SignalDetail) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalDetail_totalSignals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalSignals, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalDetail_totalSignals(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalDetail", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SignalDetail_triggeredCount(ctx context.Context, field graphql.CollectedField, obj *models.SignalDetail) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalDetail_triggeredCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TriggeredCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalDetail_triggeredCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalDetail", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SignalDetail_missedCount(ctx context.Context, field graphql.CollectedField, obj *models.SignalDetail) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalDetail_missedCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MissedCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalDetail_missedCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalDetail", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SignalDetail_triggerRate(ctx context.Context, field graphql.CollectedField, obj *models.SignalDetail) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalDetail_triggerRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TriggerRate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalDetail_triggerRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalDetail", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SignalDetail_missedShare(ctx context.Context, field graphql.CollectedField, obj *models.SignalDetail) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalDetail_missedShare(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MissedShare(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+			return ec.marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalDetail_missedShare(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SignalDetail",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Rate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SignalDetail_lastSeenAt(ctx context.Context, field graphql.CollectedField, obj *models.SignalDetail) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalDetail_lastSeenAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastSeenAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalDetail_lastSeenAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalDetail", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SignalDetail_state(ctx context.Context, field graphql.CollectedField, obj *models.SignalDetail) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalDetail_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.SignalState) graphql.Marshaler {
+			return ec.marshalNSignalState2skillgraphᚋmodelsᚐSignalState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SignalDetail_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalDetail", field, true, false, errors.New("field of type SignalState does not have child fields"))
+}
+
+func (ec *executionContext) _SignalDetail_byType(ctx context.Context, field graphql.CollectedField, obj *models.SignalDetail) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalDetail_byType(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ByType, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.SignalAggregate) graphql.Marshaler {
+			return ec.marshalNSignalAggregate2ᚕᚖskillgraphᚋmodelsᚐSignalAggregateᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SignalDetail_byType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SignalDetail",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SignalAggregate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SignalDetail_byWeek(ctx context.Context, field graphql.CollectedField, obj *models.SignalDetail) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalDetail_byWeek(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ByWeek, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.SignalWeek) graphql.Marshaler {
+			return ec.marshalNSignalWeek2ᚕᚖskillgraphᚋmodelsᚐSignalWeekᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SignalDetail_byWeek(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SignalDetail",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SignalWeek(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SignalDetail_queryBuckets(ctx context.Context, field graphql.CollectedField, obj *models.SignalDetail) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalDetail_queryBuckets(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.QueryBuckets, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.SignalBucket) graphql.Marshaler {
+			return ec.marshalNSignalBucket2ᚕᚖskillgraphᚋmodelsᚐSignalBucketᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SignalDetail_queryBuckets(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SignalDetail",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SignalBucket(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SignalOverview_totalSignals(ctx context.Context, field graphql.CollectedField, obj *models.SignalOverview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalOverview_totalSignals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalSignals, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalOverview_totalSignals(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalOverview", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SignalOverview_totalSkills(ctx context.Context, field graphql.CollectedField, obj *models.SignalOverview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalOverview_totalSkills(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalSkills, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalOverview_totalSkills(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalOverview", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SignalOverview_totalCohorts(ctx context.Context, field graphql.CollectedField, obj *models.SignalOverview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalOverview_totalCohorts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCohorts, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalOverview_totalCohorts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalOverview", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SignalOverview_actionableSkills(ctx context.Context, field graphql.CollectedField, obj *models.SignalOverview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalOverview_actionableSkills(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ActionableSkills, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalOverview_actionableSkills(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalOverview", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SignalOverview_skills(ctx context.Context, field graphql.CollectedField, obj *models.SignalOverview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalOverview_skills(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Skills, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.SignalSkill) graphql.Marshaler {
+			return ec.marshalNSignalSkill2ᚕᚖskillgraphᚋmodelsᚐSignalSkillᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SignalOverview_skills(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SignalOverview",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SignalSkill(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SignalOverview_generatedAt(ctx context.Context, field graphql.CollectedField, obj *models.SignalOverview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalOverview_generatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.GeneratedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SignalOverview_generatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalOverview", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SignalOverview_truncated(ctx context.Context, field graphql.CollectedField, obj *models.SignalOverview) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalOverview_truncated(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Truncated, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SignalOverview_truncated(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalOverview", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _SignalSkill_skillName(ctx context.Context, field graphql.CollectedField, obj *models.SignalSkill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalSkill_skillName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SkillName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SignalSkill_skillName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalSkill", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SignalSkill_totalSignals(ctx context.Context, field graphql.CollectedField, obj *models.SignalSkill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalSkill_totalSignals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalSignals, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalSkill_totalSignals(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalSkill", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SignalSkill_triggeredCount(ctx context.Context, field graphql.CollectedField, obj *models.SignalSkill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalSkill_triggeredCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TriggeredCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalSkill_triggeredCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalSkill", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SignalSkill_missedCount(ctx context.Context, field graphql.CollectedField, obj *models.SignalSkill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalSkill_missedCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MissedCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalSkill_missedCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalSkill", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SignalSkill_triggerRate(ctx context.Context, field graphql.CollectedField, obj *models.SignalSkill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalSkill_triggerRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TriggerRate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalSkill_triggerRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalSkill", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SignalSkill_missedShare(ctx context.Context, field graphql.CollectedField, obj *models.SignalSkill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalSkill_missedShare(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MissedShare(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+			return ec.marshalORate2ᚖskillgraphᚋmodelsᚐRate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalSkill_missedShare(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SignalSkill",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Rate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SignalSkill_lastSeenAt(ctx context.Context, field graphql.CollectedField, obj *models.SignalSkill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalSkill_lastSeenAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastSeenAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalSkill_lastSeenAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalSkill", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SignalSkill_state(ctx context.Context, field graphql.CollectedField, obj *models.SignalSkill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalSkill_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.SignalState) graphql.Marshaler {
+			return ec.marshalNSignalState2skillgraphᚋmodelsᚐSignalState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SignalSkill_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalSkill", field, true, false, errors.New("field of type SignalState does not have child fields"))
+}
+
+func (ec *executionContext) _SignalWeek_week(ctx context.Context, field graphql.CollectedField, obj *models.SignalWeek) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalWeek_week(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Week(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.Date) graphql.Marshaler {
+			return ec.marshalNDate2skillgraphᚋmodelsᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SignalWeek_week(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalWeek", field, true, false, errors.New("field of type Date does not have child fields"))
+}
+
+func (ec *executionContext) _SignalWeek_totalSignals(ctx context.Context, field graphql.CollectedField, obj *models.SignalWeek) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalWeek_totalSignals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalSignals, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalWeek_totalSignals(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalWeek", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SignalWeek_triggeredCount(ctx context.Context, field graphql.CollectedField, obj *models.SignalWeek) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalWeek_triggeredCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TriggeredCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalWeek_triggeredCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalWeek", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SignalWeek_missedCount(ctx context.Context, field graphql.CollectedField, obj *models.SignalWeek) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalWeek_missedCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MissedCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalWeek_missedCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalWeek", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SignalWeek_triggerRate(ctx context.Context, field graphql.CollectedField, obj *models.SignalWeek) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalWeek_triggerRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TriggerRate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalWeek_triggerRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalWeek", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SignalWeek_state(ctx context.Context, field graphql.CollectedField, obj *models.SignalWeek) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalWeek_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.SignalState) graphql.Marshaler {
+			return ec.marshalNSignalState2skillgraphᚋmodelsᚐSignalState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SignalWeek_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignalWeek", field, true, false, errors.New("field of type SignalState does not have child fields"))
+}
+
 func (ec *executionContext) _Skill_id(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -28505,6 +34461,114 @@ func (ec *executionContext) _Skill_createdAt(ctx context.Context, field graphql.
 }
 func (ec *executionContext) fieldContext_Skill_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Skill", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Skill_community(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_community(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Skill().Community(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.CommunitySummary) graphql.Marshaler {
+			return ec.marshalOCommunitySummary2ᚖskillgraphᚋmodelsᚐCommunitySummary(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_community(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Skill",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CommunitySummary(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Skill_signals(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_signals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Skill().Signals(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SignalDetail) graphql.Marshaler {
+			return ec.marshalOSignalDetail2ᚖskillgraphᚋmodelsᚐSignalDetail(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_signals(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Skill",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SignalDetail(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Skill_proposals(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_proposals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Skill().Proposals(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Proposal]) graphql.Marshaler {
+			return ec.marshalNProposalConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_proposals(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Skill",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProposalConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Skill_proposals_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Skill_sources(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
@@ -29934,6 +35998,144 @@ func (ec *executionContext) fieldContext_SnapshotFileEdge_node(_ context.Context
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _SubmitBundlePayload_status(ctx context.Context, field graphql.CollectedField, obj *models.SubmitBundlePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SubmitBundlePayload_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SubmitBundlePayload_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SubmitBundlePayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SubmitBundlePayload_submissionId(ctx context.Context, field graphql.CollectedField, obj *models.SubmitBundlePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SubmitBundlePayload_submissionId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SubmissionID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ids.ID) graphql.Marshaler {
+			return ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SubmitBundlePayload_submissionId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SubmitBundlePayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _SubmitBundlePayload_isNew(ctx context.Context, field graphql.CollectedField, obj *models.SubmitBundlePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SubmitBundlePayload_isNew(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IsNew, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SubmitBundlePayload_isNew(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SubmitBundlePayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _SubmitSignalsPayload_status(ctx context.Context, field graphql.CollectedField, obj *models.SubmitSignalsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SubmitSignalsPayload_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SubmitSignalsPayload_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SubmitSignalsPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SubmitSignalsPayload_accepted(ctx context.Context, field graphql.CollectedField, obj *models.SubmitSignalsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SubmitSignalsPayload_accepted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Accepted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SubmitSignalsPayload_accepted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SubmitSignalsPayload", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SubmitSignalsPayload_duplicates(ctx context.Context, field graphql.CollectedField, obj *models.SubmitSignalsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SubmitSignalsPayload_duplicates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Duplicates, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SubmitSignalsPayload_duplicates(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SubmitSignalsPayload", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _SuiteRevision_id(ctx context.Context, field graphql.CollectedField, obj *models.SuiteRevision) (ret graphql.Marshaler) {
@@ -33013,6 +39215,50 @@ func (ec *executionContext) fieldContext_Viewer_apiKey(_ context.Context, field 
 	return fc, nil
 }
 
+func (ec *executionContext) _Viewer_submissions(ctx context.Context, field graphql.CollectedField, obj *models.Viewer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Viewer_submissions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Viewer().Submissions(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.CommunityBundle]) graphql.Marshaler {
+			return ec.marshalNCommunityBundleConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Viewer_submissions(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Viewer",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CommunityBundleConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Viewer_submissions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) ___Directive_name(ctx context.Context, field graphql.CollectedField, obj *introspection.Directive) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -34765,6 +41011,43 @@ func (ec *executionContext) unmarshalInputInstallEntryInput(ctx context.Context,
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputProposalFilter(ctx context.Context, obj any) (models.ProposalFilter, error) {
+	var it models.ProposalFilter
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"skillName", "status"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "skillName":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("skillName"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SkillName = graphql.OmittableOf(data)
+		case "status":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("status"))
+			data, err := ec.unmarshalOProposalStatus2ᚖskillgraphᚋmodelsᚐProposalStatus(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Status = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputPushTelemetryInput(ctx context.Context, obj any) (models.PushTelemetryInput, error) {
 	var it models.PushTelemetryInput
 	if obj == nil {
@@ -35052,6 +41335,80 @@ func (ec *executionContext) unmarshalInputSourceFilter(ctx context.Context, obj 
 				return it, err
 			}
 			it.LabelContains = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputSubmitBundleInput(ctx context.Context, obj any) (models.SubmitBundleInput, error) {
+	var it models.SubmitBundleInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"creatorId", "skillName", "bundle"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "creatorId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("creatorId"))
+			data, err := ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CreatorID = data
+		case "skillName":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("skillName"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SkillName = data
+		case "bundle":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("bundle"))
+			data, err := ec.unmarshalNJSON2skillgraphᚋmodelsᚐJSON(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Bundle = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputSubmitSignalsInput(ctx context.Context, obj any) (models.SubmitSignalsInput, error) {
+	var it models.SubmitSignalsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"signals"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "signals":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("signals"))
+			data, err := ec.unmarshalNJSON2skillgraphᚋmodelsᚐJSON(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Signals = data
 		}
 	}
 	return it, nil
@@ -35655,6 +42012,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._PublishAttempt(ctx, sel, obj)
+	case *models.Proposal:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Proposal(ctx, sel, obj)
 	case *models.Organization:
 		if obj == nil {
 			return graphql.Null
@@ -35685,6 +42047,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._EvalSuite(ctx, sel, obj)
+	case *models.CommunityBundle:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._CommunityBundle(ctx, sel, obj)
 	case models.TypedSource:
 		if obj == nil {
 			return graphql.Null
@@ -36365,6 +42732,82 @@ func (ec *executionContext) _ApiKeyEdge(ctx context.Context, sel ast.SelectionSe
 	return out
 }
 
+var applyProposalPayloadImplementors = []string{"ApplyProposalPayload"}
+
+func (ec *executionContext) _ApplyProposalPayload(ctx context.Context, sel ast.SelectionSet, obj *models.ApplyProposalPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, applyProposalPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ApplyProposalPayload")
+		case "proposal":
+			out.Values[i] = ec._ApplyProposalPayload_proposal(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var approveProposalPayloadImplementors = []string{"ApproveProposalPayload"}
+
+func (ec *executionContext) _ApproveProposalPayload(ctx context.Context, sel ast.SelectionSet, obj *models.ApproveProposalPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, approveProposalPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ApproveProposalPayload")
+		case "proposal":
+			out.Values[i] = ec._ApproveProposalPayload_proposal(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var archiveSuitePayloadImplementors = []string{"ArchiveSuitePayload"}
 
 func (ec *executionContext) _ArchiveSuitePayload(ctx context.Context, sel ast.SelectionSet, obj *models.ArchiveSuitePayload) graphql.Marshaler {
@@ -36733,6 +43176,508 @@ func (ec *executionContext) _CloudSourceEdge(ctx context.Context, sel ast.Select
 			}
 		case "node":
 			out.Values[i] = ec._CloudSourceEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var communityBundleImplementors = []string{"CommunityBundle", "Node"}
+
+func (ec *executionContext) _CommunityBundle(ctx context.Context, sel ast.SelectionSet, obj *models.CommunityBundle) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, communityBundleImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CommunityBundle")
+		case "id":
+			out.Values[i] = ec._CommunityBundle_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "skillName":
+			out.Values[i] = ec._CommunityBundle_skillName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "contributorHash":
+			out.Values[i] = ec._CommunityBundle_contributorHash(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "submittedAt":
+			out.Values[i] = ec._CommunityBundle_submittedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "schemaVersion":
+			out.Values[i] = ec._CommunityBundle_schemaVersion(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "agentType":
+			out.Values[i] = ec._CommunityBundle_agentType(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "toolVersion":
+			out.Values[i] = ec._CommunityBundle_toolVersion(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "sanitizationLevel":
+			out.Values[i] = ec._CommunityBundle_sanitizationLevel(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "positiveQueryCount":
+			out.Values[i] = ec._CommunityBundle_positiveQueryCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "evalEntryCount":
+			out.Values[i] = ec._CommunityBundle_evalEntryCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalSessions":
+			out.Values[i] = ec._CommunityBundle_totalSessions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "gradedSessions":
+			out.Values[i] = ec._CommunityBundle_gradedSessions(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "passRate":
+			out.Values[i] = ec._CommunityBundle_passRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "deployedProposals":
+			out.Values[i] = ec._CommunityBundle_deployedProposals(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "rolledBackProposals":
+			out.Values[i] = ec._CommunityBundle_rolledBackProposals(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "bundle":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._CommunityBundle_bundle(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var communityBundleConnectionImplementors = []string{"CommunityBundleConnection"}
+
+func (ec *executionContext) _CommunityBundleConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.CommunityBundle]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, communityBundleConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CommunityBundleConnection")
+		case "edges":
+			out.Values[i] = ec._CommunityBundleConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._CommunityBundleConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._CommunityBundleConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._CommunityBundleConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var communityBundleEdgeImplementors = []string{"CommunityBundleEdge"}
+
+func (ec *executionContext) _CommunityBundleEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.CommunityBundle]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, communityBundleEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CommunityBundleEdge")
+		case "cursor":
+			out.Values[i] = ec._CommunityBundleEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._CommunityBundleEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var communityOverviewImplementors = []string{"CommunityOverview"}
+
+func (ec *executionContext) _CommunityOverview(ctx context.Context, sel ast.SelectionSet, obj *models.CommunityOverview) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, communityOverviewImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CommunityOverview")
+		case "source":
+			out.Values[i] = ec._CommunityOverview_source(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "creatorId":
+			out.Values[i] = ec._CommunityOverview_creatorId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "generatedAt":
+			out.Values[i] = ec._CommunityOverview_generatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalSubmissions":
+			out.Values[i] = ec._CommunityOverview_totalSubmissions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalSkills":
+			out.Values[i] = ec._CommunityOverview_totalSkills(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalContributors":
+			out.Values[i] = ec._CommunityOverview_totalContributors(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "skills":
+			out.Values[i] = ec._CommunityOverview_skills(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "skill":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._CommunityOverview_skill(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "recentSubmissions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._CommunityOverview_recentSubmissions(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "truncated":
+			out.Values[i] = ec._CommunityOverview_truncated(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var communitySummaryImplementors = []string{"CommunitySummary"}
+
+func (ec *executionContext) _CommunitySummary(ctx context.Context, sel ast.SelectionSet, obj *models.CommunitySummary) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, communitySummaryImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CommunitySummary")
+		case "skillName":
+			out.Values[i] = ec._CommunitySummary_skillName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "submissionCount":
+			out.Values[i] = ec._CommunitySummary_submissionCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "contributorCount":
+			out.Values[i] = ec._CommunitySummary_contributorCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "latestSubmissionAt":
+			out.Values[i] = ec._CommunitySummary_latestSubmissionAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalSessions":
+			out.Values[i] = ec._CommunitySummary_totalSessions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "gradedSessions":
+			out.Values[i] = ec._CommunitySummary_gradedSessions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "passRate":
+			out.Values[i] = ec._CommunitySummary_passRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "positiveQueryCount":
+			out.Values[i] = ec._CommunitySummary_positiveQueryCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "evalEntryCount":
+			out.Values[i] = ec._CommunitySummary_evalEntryCount(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -38158,6 +45103,59 @@ func (ec *executionContext) _EventEdge(ctx context.Context, sel ast.SelectionSet
 	return out
 }
 
+var evidenceWeekImplementors = []string{"EvidenceWeek"}
+
+func (ec *executionContext) _EvidenceWeek(ctx context.Context, sel ast.SelectionSet, obj *models.EvidenceWeek) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, evidenceWeekImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EvidenceWeek")
+		case "week":
+			out.Values[i] = ec._EvidenceWeek_week(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalSignals":
+			out.Values[i] = ec._EvidenceWeek_totalSignals(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "triggeredCount":
+			out.Values[i] = ec._EvidenceWeek_triggeredCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "missedCount":
+			out.Values[i] = ec._EvidenceWeek_missedCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var exactMatchCaseImplementors = []string{"ExactMatchCase", "EvalCase"}
 
 func (ec *executionContext) _ExactMatchCase(ctx context.Context, sel ast.SelectionSet, obj *models.ExactMatchCase) graphql.Marshaler {
@@ -39403,6 +46401,41 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "submitBundle":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_submitBundle(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "submitSignals":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_submitSignals(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "approveProposal":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_approveProposal(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "rejectProposal":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_rejectProposal(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "applyProposal":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_applyProposal(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "createSource":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_createSource(ctx, field)
@@ -40089,6 +47122,400 @@ func (ec *executionContext) _PageInfo(ctx context.Context, sel ast.SelectionSet,
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var proposalImplementors = []string{"Proposal", "Node"}
+
+func (ec *executionContext) _Proposal(ctx context.Context, sel ast.SelectionSet, obj *models.Proposal) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, proposalImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Proposal")
+		case "id":
+			out.Values[i] = ec._Proposal_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "skillName":
+			out.Values[i] = ec._Proposal_skillName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "skill":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Proposal_skill(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "proposalType":
+			out.Values[i] = ec._Proposal_proposalType(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "status":
+			out.Values[i] = ec._Proposal_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "confidence":
+			out.Values[i] = ec._Proposal_confidence(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "reason":
+			out.Values[i] = ec._Proposal_reason(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "evidence":
+			out.Values[i] = ec._Proposal_evidence(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "createdAt":
+			out.Values[i] = ec._Proposal_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "updatedAt":
+			out.Values[i] = ec._Proposal_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "decidedBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Proposal_decidedBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "decidedAt":
+			out.Values[i] = ec._Proposal_decidedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "appliedBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Proposal_appliedBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "appliedAt":
+			out.Values[i] = ec._Proposal_appliedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "versionId":
+			out.Values[i] = ec._Proposal_versionId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var proposalConnectionImplementors = []string{"ProposalConnection"}
+
+func (ec *executionContext) _ProposalConnection(ctx context.Context, sel ast.SelectionSet, obj *models.Connection[models.Proposal]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, proposalConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProposalConnection")
+		case "edges":
+			out.Values[i] = ec._ProposalConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nodes":
+			out.Values[i] = ec._ProposalConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pageInfo":
+			out.Values[i] = ec._ProposalConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ProposalConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var proposalEdgeImplementors = []string{"ProposalEdge"}
+
+func (ec *executionContext) _ProposalEdge(ctx context.Context, sel ast.SelectionSet, obj *models.Edge[models.Proposal]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, proposalEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProposalEdge")
+		case "cursor":
+			out.Values[i] = ec._ProposalEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._ProposalEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var proposalEvidenceImplementors = []string{"ProposalEvidence"}
+
+func (ec *executionContext) _ProposalEvidence(ctx context.Context, sel ast.SelectionSet, obj *models.ProposalEvidence) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, proposalEvidenceImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProposalEvidence")
+		case "totalSignals":
+			out.Values[i] = ec._ProposalEvidence_totalSignals(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "triggeredCount":
+			out.Values[i] = ec._ProposalEvidence_triggeredCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "missedCount":
+			out.Values[i] = ec._ProposalEvidence_missedCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rate":
+			out.Values[i] = ec._ProposalEvidence_rate(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "weeks":
+			out.Values[i] = ec._ProposalEvidence_weeks(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -40854,6 +48281,160 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_suites(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "communityOverview":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_communityOverview(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "bundleSchema":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_bundleSchema(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "signalAggregates":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_signalAggregates(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "signalOverview":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_signalOverview(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "signalSkill":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_signalSkill(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "proposal":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_proposal(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "proposals":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_proposals(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -42764,6 +50345,44 @@ func (ec *executionContext) _RegistryVersionEdge(ctx context.Context, sel ast.Se
 	return out
 }
 
+var rejectProposalPayloadImplementors = []string{"RejectProposalPayload"}
+
+func (ec *executionContext) _RejectProposalPayload(ctx context.Context, sel ast.SelectionSet, obj *models.RejectProposalPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, rejectProposalPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RejectProposalPayload")
+		case "proposal":
+			out.Values[i] = ec._RejectProposalPayload_proposal(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var releaseImplementors = []string{"Release", "Node"}
 
 func (ec *executionContext) _Release(ctx context.Context, sel ast.SelectionSet, obj *models.Release) graphql.Marshaler {
@@ -44503,6 +52122,477 @@ func (ec *executionContext) _RollbackEntryPayload(ctx context.Context, sel ast.S
 	return out
 }
 
+var signalAggregateImplementors = []string{"SignalAggregate"}
+
+func (ec *executionContext) _SignalAggregate(ctx context.Context, sel ast.SelectionSet, obj *models.SignalAggregate) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, signalAggregateImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SignalAggregate")
+		case "skillName":
+			out.Values[i] = ec._SignalAggregate_skillName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "signalType":
+			out.Values[i] = ec._SignalAggregate_signalType(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalSignals":
+			out.Values[i] = ec._SignalAggregate_totalSignals(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "avgConfidence":
+			out.Values[i] = ec._SignalAggregate_avgConfidence(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "cohorts":
+			out.Values[i] = ec._SignalAggregate_cohorts(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "firstSeenAt":
+			out.Values[i] = ec._SignalAggregate_firstSeenAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "lastSeenAt":
+			out.Values[i] = ec._SignalAggregate_lastSeenAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "state":
+			out.Values[i] = ec._SignalAggregate_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var signalAggregatesImplementors = []string{"SignalAggregates"}
+
+func (ec *executionContext) _SignalAggregates(ctx context.Context, sel ast.SelectionSet, obj *models.SignalAggregates) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, signalAggregatesImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SignalAggregates")
+		case "aggregates":
+			out.Values[i] = ec._SignalAggregates_aggregates(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "truncated":
+			out.Values[i] = ec._SignalAggregates_truncated(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var signalBucketImplementors = []string{"SignalBucket"}
+
+func (ec *executionContext) _SignalBucket(ctx context.Context, sel ast.SelectionSet, obj *models.SignalBucket) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, signalBucketImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SignalBucket")
+		case "queryBucket":
+			out.Values[i] = ec._SignalBucket_queryBucket(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalSignals":
+			out.Values[i] = ec._SignalBucket_totalSignals(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "triggeredCount":
+			out.Values[i] = ec._SignalBucket_triggeredCount(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "missedCount":
+			out.Values[i] = ec._SignalBucket_missedCount(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "triggerRate":
+			out.Values[i] = ec._SignalBucket_triggerRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "state":
+			out.Values[i] = ec._SignalBucket_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var signalDetailImplementors = []string{"SignalDetail"}
+
+func (ec *executionContext) _SignalDetail(ctx context.Context, sel ast.SelectionSet, obj *models.SignalDetail) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, signalDetailImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SignalDetail")
+		case "skillName":
+			out.Values[i] = ec._SignalDetail_skillName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalSignals":
+			out.Values[i] = ec._SignalDetail_totalSignals(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "triggeredCount":
+			out.Values[i] = ec._SignalDetail_triggeredCount(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "missedCount":
+			out.Values[i] = ec._SignalDetail_missedCount(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "triggerRate":
+			out.Values[i] = ec._SignalDetail_triggerRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "missedShare":
+			out.Values[i] = ec._SignalDetail_missedShare(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "lastSeenAt":
+			out.Values[i] = ec._SignalDetail_lastSeenAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "state":
+			out.Values[i] = ec._SignalDetail_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "byType":
+			out.Values[i] = ec._SignalDetail_byType(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "byWeek":
+			out.Values[i] = ec._SignalDetail_byWeek(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "queryBuckets":
+			out.Values[i] = ec._SignalDetail_queryBuckets(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var signalOverviewImplementors = []string{"SignalOverview"}
+
+func (ec *executionContext) _SignalOverview(ctx context.Context, sel ast.SelectionSet, obj *models.SignalOverview) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, signalOverviewImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SignalOverview")
+		case "totalSignals":
+			out.Values[i] = ec._SignalOverview_totalSignals(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "totalSkills":
+			out.Values[i] = ec._SignalOverview_totalSkills(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "totalCohorts":
+			out.Values[i] = ec._SignalOverview_totalCohorts(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "actionableSkills":
+			out.Values[i] = ec._SignalOverview_actionableSkills(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "skills":
+			out.Values[i] = ec._SignalOverview_skills(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "generatedAt":
+			out.Values[i] = ec._SignalOverview_generatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "truncated":
+			out.Values[i] = ec._SignalOverview_truncated(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var signalSkillImplementors = []string{"SignalSkill"}
+
+func (ec *executionContext) _SignalSkill(ctx context.Context, sel ast.SelectionSet, obj *models.SignalSkill) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, signalSkillImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SignalSkill")
+		case "skillName":
+			out.Values[i] = ec._SignalSkill_skillName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalSignals":
+			out.Values[i] = ec._SignalSkill_totalSignals(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "triggeredCount":
+			out.Values[i] = ec._SignalSkill_triggeredCount(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "missedCount":
+			out.Values[i] = ec._SignalSkill_missedCount(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "triggerRate":
+			out.Values[i] = ec._SignalSkill_triggerRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "missedShare":
+			out.Values[i] = ec._SignalSkill_missedShare(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "lastSeenAt":
+			out.Values[i] = ec._SignalSkill_lastSeenAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "state":
+			out.Values[i] = ec._SignalSkill_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var signalWeekImplementors = []string{"SignalWeek"}
+
+func (ec *executionContext) _SignalWeek(ctx context.Context, sel ast.SelectionSet, obj *models.SignalWeek) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, signalWeekImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SignalWeek")
+		case "week":
+			out.Values[i] = ec._SignalWeek_week(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalSignals":
+			out.Values[i] = ec._SignalWeek_totalSignals(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "triggeredCount":
+			out.Values[i] = ec._SignalWeek_triggeredCount(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "missedCount":
+			out.Values[i] = ec._SignalWeek_missedCount(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "triggerRate":
+			out.Values[i] = ec._SignalWeek_triggerRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "state":
+			out.Values[i] = ec._SignalWeek_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var skillImplementors = []string{"Skill", "Node"}
 
 func (ec *executionContext) _Skill(ctx context.Context, sel ast.SelectionSet, obj *models.Skill) graphql.Marshaler {
@@ -44945,6 +53035,120 @@ func (ec *executionContext) _Skill(ctx context.Context, sel ast.SelectionSet, ob
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "community":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_community(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "signals":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_signals(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "proposals":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_proposals(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "sources":
 			field := field
 
@@ -45951,6 +54155,102 @@ func (ec *executionContext) _SnapshotFileEdge(ctx context.Context, sel ast.Selec
 			}
 		case "node":
 			out.Values[i] = ec._SnapshotFileEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var submitBundlePayloadImplementors = []string{"SubmitBundlePayload"}
+
+func (ec *executionContext) _SubmitBundlePayload(ctx context.Context, sel ast.SelectionSet, obj *models.SubmitBundlePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, submitBundlePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SubmitBundlePayload")
+		case "status":
+			out.Values[i] = ec._SubmitBundlePayload_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "submissionId":
+			out.Values[i] = ec._SubmitBundlePayload_submissionId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "isNew":
+			out.Values[i] = ec._SubmitBundlePayload_isNew(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var submitSignalsPayloadImplementors = []string{"SubmitSignalsPayload"}
+
+func (ec *executionContext) _SubmitSignalsPayload(ctx context.Context, sel ast.SelectionSet, obj *models.SubmitSignalsPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, submitSignalsPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SubmitSignalsPayload")
+		case "status":
+			out.Values[i] = ec._SubmitSignalsPayload_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "accepted":
+			out.Values[i] = ec._SubmitSignalsPayload_accepted(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "duplicates":
+			out.Values[i] = ec._SubmitSignalsPayload_duplicates(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -48014,6 +56314,44 @@ func (ec *executionContext) _Viewer(ctx context.Context, sel ast.SelectionSet, o
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "submissions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Viewer_submissions(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -48729,6 +57067,104 @@ func (ec *executionContext) marshalNCloudSourceEdge2ᚖskillgraphᚋmodelsᚐClo
 	return ec._CloudSourceEdge(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNCommunityBundle2ᚕᚖskillgraphᚋmodelsᚐCommunityBundleᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.CommunityBundle) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNCommunityBundle2ᚖskillgraphᚋmodelsᚐCommunityBundle(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNCommunityBundle2ᚖskillgraphᚋmodelsᚐCommunityBundle(ctx context.Context, sel ast.SelectionSet, v *models.CommunityBundle) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._CommunityBundle(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNCommunityBundleConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.CommunityBundle]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._CommunityBundleConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNCommunityBundleEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.CommunityBundle]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNCommunityBundleEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNCommunityBundleEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.CommunityBundle]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._CommunityBundleEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNCommunityOverview2ᚖskillgraphᚋmodelsᚐCommunityOverview(ctx context.Context, sel ast.SelectionSet, v *models.CommunityOverview) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._CommunityOverview(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNCommunitySummary2ᚕᚖskillgraphᚋmodelsᚐCommunitySummaryᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.CommunitySummary) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNCommunitySummary2ᚖskillgraphᚋmodelsᚐCommunitySummary(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNCommunitySummary2ᚖskillgraphᚋmodelsᚐCommunitySummary(ctx context.Context, sel ast.SelectionSet, v *models.CommunitySummary) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._CommunitySummary(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNConnectRepositoryInput2skillgraphᚋmodelsᚐConnectRepositoryInput(ctx context.Context, v any) (models.ConnectRepositoryInput, error) {
 	res, err := ec.unmarshalInputConnectRepositoryInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -49014,6 +57450,32 @@ func (ec *executionContext) marshalNEventEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx 
 		return graphql.Null
 	}
 	return ec._EventEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNEvidenceWeek2ᚕᚖskillgraphᚋmodelsᚐEvidenceWeekᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.EvidenceWeek) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNEvidenceWeek2ᚖskillgraphᚋmodelsᚐEvidenceWeek(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNEvidenceWeek2ᚖskillgraphᚋmodelsᚐEvidenceWeek(ctx context.Context, sel ast.SelectionSet, v *models.EvidenceWeek) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._EvidenceWeek(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNExpectation2skillgraphᚋmodelsᚐExpectation(ctx context.Context, v any) (models.Expectation, error) {
@@ -49554,6 +58016,98 @@ func (ec *executionContext) marshalNPlan2skillgraphᚋmodelsᚐPlan(ctx context.
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) marshalNProposal2ᚕᚖskillgraphᚋmodelsᚐProposalᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Proposal) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNProposal2ᚖskillgraphᚋmodelsᚐProposal(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNProposal2ᚖskillgraphᚋmodelsᚐProposal(ctx context.Context, sel ast.SelectionSet, v *models.Proposal) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._Proposal(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNProposalConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx context.Context, sel ast.SelectionSet, v *models.Connection[models.Proposal]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ProposalConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNProposalEdge2ᚕᚖskillgraphᚋmodelsᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Edge[models.Proposal]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNProposalEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNProposalEdge2ᚖskillgraphᚋmodelsᚐEdge(ctx context.Context, sel ast.SelectionSet, v *models.Edge[models.Proposal]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ProposalEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNProposalEvidence2ᚖskillgraphᚋmodelsᚐProposalEvidence(ctx context.Context, sel ast.SelectionSet, v *models.ProposalEvidence) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ProposalEvidence(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNProposalStatus2skillgraphᚋmodelsᚐProposalStatus(ctx context.Context, v any) (models.ProposalStatus, error) {
+	var res models.ProposalStatus
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNProposalStatus2skillgraphᚋmodelsᚐProposalStatus(ctx context.Context, sel ast.SelectionSet, v models.ProposalStatus) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) unmarshalNProposalType2skillgraphᚋmodelsᚐProposalType(ctx context.Context, v any) (models.ProposalType, error) {
+	var res models.ProposalType
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNProposalType2skillgraphᚋmodelsᚐProposalType(ctx context.Context, sel ast.SelectionSet, v models.ProposalType) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
 func (ec *executionContext) marshalNPublishAttempt2ᚕᚖskillgraphᚋmodelsᚐPublishAttemptᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.PublishAttempt) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -49634,6 +58188,16 @@ func (ec *executionContext) unmarshalNPushTelemetryInput2skillgraphᚋmodelsᚐP
 func (ec *executionContext) unmarshalNPushVersionMetadata2skillgraphᚋmodelsᚐPushVersionMetadata(ctx context.Context, v any) (models.PushVersionMetadata, error) {
 	res, err := ec.unmarshalInputPushVersionMetadata(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRate2ᚖskillgraphᚋmodelsᚐRate(ctx context.Context, sel ast.SelectionSet, v *models.Rate) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._Rate(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNRegistryEntry2ᚕᚖskillgraphᚋmodelsᚐRegistryEntryᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.RegistryEntry) graphql.Marshaler {
@@ -50069,6 +58633,140 @@ func (ec *executionContext) unmarshalNRollbackEntryInput2skillgraphᚋmodelsᚐR
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) marshalNSignalAggregate2ᚕᚖskillgraphᚋmodelsᚐSignalAggregateᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.SignalAggregate) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSignalAggregate2ᚖskillgraphᚋmodelsᚐSignalAggregate(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSignalAggregate2ᚖskillgraphᚋmodelsᚐSignalAggregate(ctx context.Context, sel ast.SelectionSet, v *models.SignalAggregate) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SignalAggregate(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSignalAggregates2ᚖskillgraphᚋmodelsᚐSignalAggregates(ctx context.Context, sel ast.SelectionSet, v *models.SignalAggregates) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SignalAggregates(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSignalBucket2ᚕᚖskillgraphᚋmodelsᚐSignalBucketᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.SignalBucket) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSignalBucket2ᚖskillgraphᚋmodelsᚐSignalBucket(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSignalBucket2ᚖskillgraphᚋmodelsᚐSignalBucket(ctx context.Context, sel ast.SelectionSet, v *models.SignalBucket) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SignalBucket(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSignalOverview2ᚖskillgraphᚋmodelsᚐSignalOverview(ctx context.Context, sel ast.SelectionSet, v *models.SignalOverview) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SignalOverview(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSignalSkill2ᚕᚖskillgraphᚋmodelsᚐSignalSkillᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.SignalSkill) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSignalSkill2ᚖskillgraphᚋmodelsᚐSignalSkill(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSignalSkill2ᚖskillgraphᚋmodelsᚐSignalSkill(ctx context.Context, sel ast.SelectionSet, v *models.SignalSkill) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SignalSkill(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNSignalState2skillgraphᚋmodelsᚐSignalState(ctx context.Context, v any) (models.SignalState, error) {
+	var res models.SignalState
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSignalState2skillgraphᚋmodelsᚐSignalState(ctx context.Context, sel ast.SelectionSet, v models.SignalState) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) marshalNSignalWeek2ᚕᚖskillgraphᚋmodelsᚐSignalWeekᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.SignalWeek) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSignalWeek2ᚖskillgraphᚋmodelsᚐSignalWeek(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSignalWeek2ᚖskillgraphᚋmodelsᚐSignalWeek(ctx context.Context, sel ast.SelectionSet, v *models.SignalWeek) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SignalWeek(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNSkill2ᚕᚖskillgraphᚋmodelsᚐSkillᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Skill) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -50395,6 +59093,16 @@ func (ec *executionContext) marshalNString2ᚕstringᚄ(ctx context.Context, sel
 	}
 
 	return ret
+}
+
+func (ec *executionContext) unmarshalNSubmitBundleInput2skillgraphᚋmodelsᚐSubmitBundleInput(ctx context.Context, v any) (models.SubmitBundleInput, error) {
+	res, err := ec.unmarshalInputSubmitBundleInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNSubmitSignalsInput2skillgraphᚋmodelsᚐSubmitSignalsInput(ctx context.Context, v any) (models.SubmitSignalsInput, error) {
+	res, err := ec.unmarshalInputSubmitSignalsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNSuiteField2skillgraphᚋmodelsᚐSuiteField(ctx context.Context, v any) (models.SuiteField, error) {
@@ -51025,6 +59733,20 @@ func (ec *executionContext) marshalOAlert2ᚖskillgraphᚋmodelsᚐAlert(ctx con
 	return ec._Alert(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOApplyProposalPayload2ᚖskillgraphᚋmodelsᚐApplyProposalPayload(ctx context.Context, sel ast.SelectionSet, v *models.ApplyProposalPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ApplyProposalPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOApproveProposalPayload2ᚖskillgraphᚋmodelsᚐApproveProposalPayload(ctx context.Context, sel ast.SelectionSet, v *models.ApproveProposalPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ApproveProposalPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOArchiveSuitePayload2ᚖskillgraphᚋmodelsᚐArchiveSuitePayload(ctx context.Context, sel ast.SelectionSet, v *models.ArchiveSuitePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -51088,6 +59810,13 @@ func (ec *executionContext) marshalOCloudSource2skillgraphᚋmodelsᚐTypedSourc
 		return graphql.Null
 	}
 	return ec._CloudSource(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCommunitySummary2ᚖskillgraphᚋmodelsᚐCommunitySummary(ctx context.Context, sel ast.SelectionSet, v *models.CommunitySummary) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CommunitySummary(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOConnectRepositoryPayload2ᚖskillgraphᚋmodelsᚐConnectRepositoryPayload(ctx context.Context, sel ast.SelectionSet, v *models.ConnectRepositoryPayload) graphql.Marshaler {
@@ -51468,6 +60197,37 @@ func (ec *executionContext) marshalOPlan2ᚖskillgraphᚋmodelsᚐPlan(ctx conte
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) marshalOProposal2ᚖskillgraphᚋmodelsᚐProposal(ctx context.Context, sel ast.SelectionSet, v *models.Proposal) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Proposal(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOProposalFilter2ᚖskillgraphᚋmodelsᚐProposalFilter(ctx context.Context, v any) (*models.ProposalFilter, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputProposalFilter(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOProposalStatus2ᚖskillgraphᚋmodelsᚐProposalStatus(ctx context.Context, v any) (*models.ProposalStatus, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.ProposalStatus)
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOProposalStatus2ᚖskillgraphᚋmodelsᚐProposalStatus(ctx context.Context, sel ast.SelectionSet, v *models.ProposalStatus) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
 func (ec *executionContext) marshalOPublishAttempt2ᚖskillgraphᚋmodelsᚐPublishAttempt(ctx context.Context, sel ast.SelectionSet, v *models.PublishAttempt) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -51508,6 +60268,13 @@ func (ec *executionContext) marshalORegistryVersion2ᚖskillgraphᚋmodelsᚐReg
 		return graphql.Null
 	}
 	return ec._RegistryVersion(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORejectProposalPayload2ᚖskillgraphᚋmodelsᚐRejectProposalPayload(ctx context.Context, sel ast.SelectionSet, v *models.RejectProposalPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RejectProposalPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalORemoveMemberPayload2ᚖskillgraphᚋmodelsᚐRemoveMemberPayload(ctx context.Context, sel ast.SelectionSet, v *models.RemoveMemberPayload) graphql.Marshaler {
@@ -51559,6 +60326,13 @@ func (ec *executionContext) marshalORollbackEntryPayload2ᚖskillgraphᚋmodels�
 		return graphql.Null
 	}
 	return ec._RollbackEntryPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOSignalDetail2ᚖskillgraphᚋmodelsᚐSignalDetail(ctx context.Context, sel ast.SelectionSet, v *models.SignalDetail) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SignalDetail(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx context.Context, sel ast.SelectionSet, v *models.Skill) graphql.Marshaler {
@@ -51721,6 +60495,20 @@ func (ec *executionContext) marshalOString2ᚖstring(ctx context.Context, sel as
 	_ = ctx
 	res := graphql.MarshalString(*v)
 	return res
+}
+
+func (ec *executionContext) marshalOSubmitBundlePayload2ᚖskillgraphᚋmodelsᚐSubmitBundlePayload(ctx context.Context, sel ast.SelectionSet, v *models.SubmitBundlePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SubmitBundlePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOSubmitSignalsPayload2ᚖskillgraphᚋmodelsᚐSubmitSignalsPayload(ctx context.Context, sel ast.SelectionSet, v *models.SubmitSignalsPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SubmitSignalsPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOSuiteFilter2ᚖskillgraphᚋmodelsᚐSuiteFilter(ctx context.Context, v any) (*models.SuiteFilter, error) {

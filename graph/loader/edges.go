@@ -11,6 +11,15 @@ import (
 
 // Every edge of the graph: where it starts, what it is asked with, and the store's batch that answers.
 var (
+	BundleContent      = one("CommunityBundle.bundle", func(b *models.CommunityBundle) *ids.ID { return &b.ID }, store.Org.BundleContents)
+	OverviewBundles    = many("CommunityOverview.recentSubmissions", func(o *models.CommunityOverview) *ids.ID { return &o.CreatorID }, store.Org.RecentBundlesOf)
+	ProposalApplier    = one("Proposal.appliedBy", func(p *models.Proposal) *ids.ID { return p.AppliedByID }, store.Org.UsersByID)
+	ProposalDecider    = one("Proposal.decidedBy", func(p *models.Proposal) *ids.ID { return p.DecidedByID }, store.Org.UsersByID)
+	ProposalSkill      = one("Proposal.skill", func(p *models.Proposal) *ids.ID { return p.SkillID }, store.Org.SkillsByID)
+	SkillCommunity     = one("Skill.community", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.BundleSummariesOf)
+	SkillProposals     = page("Skill.proposals", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.ProposalsOf)
+	SkillSignals       = one("Skill.signals", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.SignalsOf)
+	ViewerSubmissions  = page("Viewer.submissions", func(v *models.Viewer) *ids.ID { return &v.UserID }, store.Org.BundlesOf)
 	AlertAuthor        = one("Alert.createdBy", func(a *models.Alert) *ids.ID { return a.CreatedByID }, store.Org.UsersByID)
 	AlertIncidents     = page("Alert.incidents", func(a *models.Alert) *ids.ID { return &a.ID }, store.Org.IncidentsOfAlerts)
 	AlertNotifications = page("Alert.notifications", func(a *models.Alert) *ids.ID { return &a.ID }, store.Org.NotificationsOf)
@@ -76,6 +85,7 @@ var (
 	LinkInstallation   = one("RepoLink.installation", func(l *models.RepoLink) *ids.ID { return &l.RepoInstallationID }, store.Org.RepoInstallationsByID)
 	LinkLastAttempt    = one("RepoLink.lastAttempt", func(l *models.RepoLink) *ids.ID { return &l.ID }, store.Org.LastAttemptsOf)
 	OrganizationByID   = one("Query.organization", func(v *models.Viewer) *ids.ID { return &v.OrgID }, store.Org.OrganizationsByID)
+	// The edges of contributions.
 
 	ReportSnapshot     = one("ValidationReport.snapshot", func(r *models.ValidationReport) *ids.ID { return &r.SnapshotID }, store.Org.SnapshotsByID)
 	SkillSources       = page("Skill.sources", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.SourcesOf)
@@ -115,6 +125,8 @@ var kinds = map[ids.Kind]func(store.Org, context.Context, []ids.ID) (map[ids.ID]
 	ids.Suite:         asNodes(store.Org.SuitesByID),
 	ids.SuiteRevision: asNodes(store.Org.RevisionsByID),
 	ids.User:          asNodes(store.Org.UsersByID),
+	ids.Bundle:        asNodes(store.Org.BundlesByID),
+	ids.Proposal:      asNodes(store.Org.ProposalsByID),
 
 	ids.Snapshot:   asNodes(store.Org.SnapshotsByID),
 	ids.Source:     sourceNodes,

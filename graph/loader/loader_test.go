@@ -18,6 +18,7 @@ import (
 	"skillgraph/internal/apitest"
 	"skillgraph/internal/dbtest"
 	"skillgraph/internal/ids"
+	"skillgraph/internal/store"
 	"skillgraph/models"
 )
 
@@ -46,7 +47,70 @@ func crowd(t *testing.T, n int) *apitest.Server {
 		}
 	}
 	watch(t, s, n)
+	host(t, s, n)
+	contribute(t, s, n)
 	return s
+}
+
+// host makes sources of both types, each of another member and for another skill, with two snapshots and a suite.
+func host(t *testing.T, s *apitest.Server, n int) {
+	t.Helper()
+	ctx, acme := t.Context(), s.Orgs["acme"]
+	i, _, err := s.Org().BindInstallation(ctx, &models.RepoInstallation{InstallationID: 1, AccountLogin: "acme", AccountType: models.AccountTypeUser}, true)
+	require.NoError(t, err)
+	members, err := s.Org().MembersOf(ctx, []ids.ID{acme}, models.Window{Limit: n})
+	require.NoError(t, err)
+	for m := range n {
+		org := s.Store.Org(acme, members[acme].Nodes[m].ID)
+		hash := fmt.Sprintf("%064x", m)
+		require.NoError(t, s.Store.TouchBlob(ctx, hash, 1))
+		c := store.Content{
+			BlobHash: hash, Files: []*models.SnapshotFile{{Path: "SKILL.md", SHA256: "1"}, {Path: "a", SHA256: "1"}},
+			Findings: store.Findings{RulesVersion: 1, SkillName: fmt.Sprint("skill ", m)},
+			Source:   &models.CloudSource{Label: "s", SourceType: models.SourceTypeUpload},
+		}
+		if m%2 == 1 {
+			c.Source = &models.CloudSource{Label: "s", SourceType: models.SourceTypeRepohost, BoundID: &i.ID, RepoFullName: "acme/x", DefaultBranch: "main", SkillPath: "."}
+		}
+		made, err := org.SaveContent(ctx, c)
+		require.NoError(t, err)
+		c.Source, c.SourceID, c.Files = nil, made.Source.ID, c.Files[:1]
+		_, err = org.SaveContent(ctx, c)
+		require.NoError(t, err)
+		_, err = org.CreateSuite(ctx, models.CreateSuiteInput{
+			Name: "of a source", SourceKind: models.SuiteSourceKindManual, VerifierKind: models.VerifierKindLLMJudge, SourceID: graphql.OmittableOf(&made.Source.ID),
+			CasesJSON: models.JSON(`[{"case_kind":"trigger_query","query":"q","expectation":"should_trigger"}]`),
+		})
+		require.NoError(t, err)
+	}
+}
+
+// contribute adds a bundle to the owner, signals, and a proposal that another member has decided on, for every skill.
+func contribute(t *testing.T, s *apitest.Server, n int) {
+	t.Helper()
+	ctx := t.Context()
+	members, err := s.Org().MembersOf(ctx, []ids.ID{s.Orgs["acme"]}, models.Window{Limit: n})
+	require.NoError(t, err)
+	for i := range n {
+		skill := fmt.Sprint("skill ", i)
+		var signals []*models.Signal
+		for j := range 12 {
+			signals = append(signals, &models.Signal{SourceKey: fmt.Sprint(skill, "/", j), SkillName: &skill, SignalType: "missed_trigger", Missed: true, UserCohort: new(fmt.Sprint(j % 3))})
+		}
+		_, err = s.Org().AddSignals(ctx, signals)
+		require.NoError(t, err)
+		bundle := &models.Submission{Digest: []byte(skill), Bundle: models.JSON("{}")}
+		bundle.CreatorID, bundle.SkillName = s.Viewers["owner"].UserID, skill
+		_, _, err = s.Org().SubmitBundle(ctx, bundle)
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.Org().Propose(ctx))
+	drawn, err := s.Org().Proposals(ctx, models.ProposalFilter{}, models.Window{Limit: n})
+	require.NoError(t, err)
+	for i, p := range drawn.Nodes {
+		_, err := s.Store.Org(s.Orgs["acme"], members[s.Orgs["acme"]].Nodes[i].ID).DecideProposal(ctx, p.ID, true)
+		require.NoError(t, err)
+	}
 }
 
 // watch makes skills that fail, each with an alert of another member.
@@ -131,6 +195,30 @@ var costs = []struct {
 	{"around an alert", `alerts(first: $n) { nodes { skill { name } incidents(first: 1) { nodes { skill { name } } } notifications(first: 1) { nodes { attempts { number } incident { value } } } } }`, 7, 100},
 	{"events of alerts", `events(first: $n, filter: {kinds: ["alert.created"]}) { nodes { object { ... on Alert { skill { name } } } } }`, 3, 100},
 	{"events of incidents", `events(first: $n, filter: {kinds: ["incident.opened"]}) { nodes { object { ... on Incident { alert { threshold } } } } }`, 3, 100},
+	{"CloudSource.skill", `sources(first: $n) { nodes { skill { name } } }`, 2, 100},
+	{"CloudSource.createdBy", `sources(first: $n) { edges { node { createdBy { email } } } }`, 2, 100},
+	{"CloudSource.currentSnapshot", `sources(first: $n) { nodes { currentSnapshot { number } } }`, 2, 100},
+	{"CloudSource.snapshots", `sources(first: $n) { nodes { snapshots(first: 2) { totalCount nodes { number } } } }`, 3, 100},
+	{"CloudSource.validationReports", `sources(first: $n) { nodes { validationReports(first: 2) { nodes { status issues { code } } } } }`, 2, 100},
+	{"CloudSource.suites", `sources(first: $n) { nodes { suites(first: 2) { nodes { name } } } }`, 2, 100},
+	{"RepohostSource.installation", `sources(first: $n, filter: {type: REPOHOST}) { nodes { ... on RepohostSource { installation { accountLogin } } } }`, 2, 100},
+	{"Skill.sources", `skills(first: $n) { nodes { sources(first: 2) { nodes { label } } } }`, 2, 100},
+	{"EvalSuite.source", `suites(first: $n) { nodes { source { label } } }`, 2, 100},
+	{"Snapshot.files", `sources(first: $n) { nodes { currentSnapshot { files(first: 2) { nodes { path } } } } }`, 3, 100},
+	{"Snapshot.file", `sources(first: $n) { nodes { currentSnapshot { file(path: "SKILL.md") { size } } } }`, 3, 100},
+	{"Snapshot.report", `sources(first: $n) { nodes { snapshots(first: 2) { nodes { report { status } } } } }`, 3, 100},
+	{"Snapshot.createdBy and Snapshot.source", `sources(first: $n) { nodes { snapshots(first: 2) { nodes { createdBy { email } source { label } } } } }`, 4, 100},
+	{"ValidationReport.snapshot", `sources(first: $n) { nodes { validationReports(first: 2) { nodes { snapshot { number } } } } }`, 3, 100},
+	{"events of snapshots", `events(first: $n, filter: {kinds: ["snapshot.created"]}) { nodes { object { ... on Snapshot { source { label } } } } }`, 3, 100},
+	{"Skill.community", `skills(first: $n) { nodes { community { submissionCount passRate { value } } } }`, 2, 100},
+	{"Skill.signals", `skills(first: $n) { nodes { signals { totalSignals byType { totalSignals } byWeek { week } queryBuckets { queryBucket } } } }`, 2, 60},
+	{"Skill.proposals", `skills(first: $n) { nodes { proposals(first: 2) { nodes { reason evidence { totalSignals weeks { week } } } } } }`, 2, 90},
+	{"Proposal.skill", `proposals(first: $n) { nodes { skill { name } } }`, 2, 100},
+	{"Proposal.decidedBy and Proposal.appliedBy", `proposals(first: $n) { nodes { decidedBy { email } appliedBy { email } } }`, 2, 100},
+	{"events of proposals", `events(first: $n, filter: {kinds: ["proposal.approved"]}) { nodes { object { ... on Proposal { skill { name } } } } }`, 3, 100},
+	{"Viewer.submissions", `viewer { submissions(first: $n) { totalCount nodes { skillName bundle } } }`, 3, 90},
+	{"CommunityOverview.recentSubmissions", `skills(first: $n) { nodes { id } } communityOverview { skills { skillName } recentSubmissions(limit: 100) { id } skill(name: "skill 1") { skillName } }`, 5, 100},
+	{"signals at a glance", `skills(first: $n) { nodes { id } } signalOverview { totalSignals skills { skillName } } signalAggregates { aggregates { state } } signalSkill(name: "skill 1") { byWeek { week } }`, 4, 100},
 	{"Viewer", `suites(first: $n) { nodes { id } } viewer { plan user { email } organization { members(first: 1) { nodes { id } } } apiKey { user { email } } }`, 6, 100},
 }
 

@@ -7,9 +7,13 @@ import (
 	"encoding/json"
 	"io"
 	"maps"
+	"mime"
+	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/textproto"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -28,6 +32,7 @@ import (
 	"skillgraph/internal/outbound"
 	"skillgraph/internal/registry"
 	"skillgraph/internal/repohost"
+	"skillgraph/internal/repohost/gitrepo"
 	"skillgraph/internal/server"
 	"skillgraph/internal/store"
 	"skillgraph/models"
@@ -141,6 +146,14 @@ func (s *Server) Org() store.Org {
 	return s.Store.Org(v.OrgID, v.UserID)
 }
 
+// Commit makes a tree the head of main in a repository of the code host, and returns the commit.
+func (s *Server) Commit(t testing.TB, repo string, tree gitrepo.Tree) string {
+	t.Helper()
+	hash, err := gitrepo.Commit(filepath.Join(s.Repos, repo+".git"), "main", tree, Noon)
+	require.NoError(t, err)
+	return hash
+}
+
 // Response is an answer that was read to its end.
 type Response struct {
 	Status int
@@ -193,6 +206,28 @@ func (s *Server) Query(t testing.TB, who, query string, variables map[string]any
 func (s *Server) REST(t testing.TB, who, method, path, body string) Response {
 	t.Helper()
 	return s.Do(t, who, method, path, nil, []byte(strings.TrimSpace(body)))
+}
+
+// Part is a part of a form; one with a file name is a file.
+type Part struct{ Name, File, Content string }
+
+// Form posts a multipart form and returns the answer.
+func (s *Server) Form(t testing.TB, who, path string, parts ...Part) Response {
+	t.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for _, p := range parts {
+		disposition := map[string]string{"name": p.Name}
+		if p.File != "" {
+			disposition["filename"] = p.File
+		}
+		to, err := w.CreatePart(textproto.MIMEHeader{"Content-Disposition": {mime.FormatMediaType("form-data", disposition)}})
+		require.NoError(t, err)
+		_, err = io.WriteString(to, p.Content)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	return s.Do(t, who, http.MethodPost, path, http.Header{"Content-Type": {w.FormDataContentType()}}, b.Bytes())
 }
 
 // JSON decodes the answer.

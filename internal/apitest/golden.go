@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
+
+	"skillgraph/internal/repohost/gitrepo"
 )
 
 // Golden runs every scenario in testdata/*.txtar: requests and their exact answers, one after the other.
@@ -28,6 +30,7 @@ import (
 //
 // A section graphql holds an operation in place of a request (a line "# key: member" chooses who asks), and a section
 // variables its variables. Ids are numbered in the order in which they appear; <id:1> in a request is that id again.
+// A section "commit acme/skills" holds a JSON object of paths and contents, and makes them the head of main in that repository.
 // <owner> and the other people are users' ids, <owner:key> their keys' ids, <org:acme> an organization's. Times are <time>. Without a Key, the owner asks; "Key: none" sends none. UPDATE=1 rewrites the answers.
 func Golden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -56,6 +59,12 @@ func runScenario(t *testing.T, file string) {
 	for i := 0; i < len(archive.Files); i++ {
 		var vars []byte
 		ask := archive.Files[i]
+		if repo, is := strings.CutPrefix(ask.Name, "commit "); is {
+			var files map[string]string
+			require.NoError(t, json.Unmarshal(ask.Data, &files), file)
+			s.server.Commit(t, repo, gitrepo.Files(files))
+			continue
+		}
 		if i+1 < len(archive.Files) && archive.Files[i+1].Name == "variables" {
 			i++
 			vars = archive.Files[i].Data
@@ -132,10 +141,11 @@ var (
 	anyTime   = regexp.MustCompile(`"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"`)
 	anyCursor = regexp.MustCompile(`("(?:cursor|startCursor|endCursor)": )"[^"]+"`)
 	anyKey    = regexp.MustCompile(`(?:sg_live|whsec)_[A-Za-z0-9]+`)
+	anyPerson = regexp.MustCompile(`("contributor_?[hH]ash": )"[0-9a-f]{64}"`) // every server has a secret of its own
 )
 
 // shown are the headers that are part of the contract.
-var shown = []string{"Allow", "ETag", "Retry-After", "WWW-Authenticate", "X-Truncated"}
+var shown = []string{"Allow", "ETag", "RateLimit-Limit", "RateLimit-Remaining", "Retry-After", "WWW-Authenticate", "X-Truncated"}
 
 // show is an answer as it stands in a file.
 func (s *scenario) show(r Response) string {
@@ -164,6 +174,7 @@ func (s *scenario) show(r Response) string {
 	text = anyTime.ReplaceAllString(text, `"<time>"`)
 	text = anyCursor.ReplaceAllString(text, `$1"<cursor>"`)
 	text = anyKey.ReplaceAllString(text, "<key>")
+	text = anyPerson.ReplaceAllString(text, `$1"<hash>"`)
 	text = strings.ReplaceAll(text, r.Header.Get("X-Request-Id"), "<request>")
 	return strings.TrimSuffix(text, "\n") + "\n"
 }

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 
 var everything = models.Window{Limit: 1000}
 
-// The demo has something to show on every page: a regression, a silence, two skills that compete, and incidents.
+// The demo has something to show on every page: a regression, a silence, two skills that compete, incidents and contributions.
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	for _, now := range []time.Time{
@@ -29,7 +29,8 @@ func TestLoad(t *testing.T) {
 			t.Parallel()
 			s := dbtest.Open(t, dbtest.Database(t), store.Options{MaxConns: 10, Clock: func() time.Time { return now }})
 			begun := time.Now()
-			key, err := demo.Load(t.Context(), s, dbtest.Blobs(t, s), now)
+			blobs, repos := dbtest.Blobs(t, s), t.TempDir()
+			key, err := demo.Load(t.Context(), s, blobs, repos, now)
 			require.NoError(t, err)
 			t.Logf("loaded in %s", time.Since(begun))
 
@@ -41,8 +42,10 @@ func TestLoad(t *testing.T) {
 			org := s.Org(v.OrgID, v.UserID)
 			requireSkills(t, org, now)
 			requireIncidents(t, s, org)
+			requireSources(t, org)
+			requireContributions(t, org)
 
-			again, err := demo.Load(t.Context(), s, dbtest.Blobs(t, s), now)
+			again, err := demo.Load(t.Context(), s, blobs, repos, now)
 			require.NoError(t, err)
 			_, err = s.Viewer(t.Context(), again)
 			require.NoError(t, err)
@@ -111,4 +114,68 @@ func requireIncidents(t *testing.T, s *store.Store, org store.Org) {
 	}
 	require.Contains(t, broken[models.AlertTypePassRateBelow], "sql-review")
 	require.Contains(t, broken[models.AlertTypeNoData], "incident-notes")
+}
+
+// Two sources: one that was uploaded, at first with mistakes, and one of a repository; both are linked to skills with figures.
+func requireSources(t *testing.T, org store.Org) {
+	t.Helper()
+	page, err := org.Sources(t.Context(), models.SourceFilter{}, everything)
+	require.NoError(t, err)
+	require.Len(t, page.Nodes, 2)
+	repo, upload := page.Nodes[0], page.Nodes[1]
+	if repo.SourceType == models.SourceTypeUpload { // made in the same millisecond
+		repo, upload = upload, repo
+	}
+	require.Equal(t, models.SourceTypeRepohost, repo.SourceType)
+	statuses := func(s *models.CloudSource) (out []models.ValidationStatus) {
+		snapshots, err := org.SnapshotsOf(t.Context(), []ids.ID{s.ID}, everything)
+		require.NoError(t, err)
+		for _, snapshot := range snapshots[s.ID].Nodes {
+			reports, err := org.ReportsOfSnapshots(t.Context(), []ids.ID{snapshot.ID})
+			require.NoError(t, err)
+			out = append(out, reports[snapshot.ID].Status)
+		}
+		return out
+	}
+	passed, failed := models.ValidationStatusPassed, models.ValidationStatusFailed
+	require.Equal(t, []models.ValidationStatus{passed, passed, failed}, statuses(upload))
+	require.Equal(t, []models.ValidationStatus{passed, passed}, statuses(repo))
+	suites, err := org.SuitesOf(t.Context(), []ids.ID{upload.ID}, everything)
+	require.NoError(t, err)
+	require.Len(t, suites[upload.ID].Nodes, 1)
+	require.Equal(t, 3, suites[upload.ID].Nodes[0].CaseCount)
+	for s, name := range map[*models.CloudSource]string{upload: "pdf-forms", repo: "sql-review"} {
+		found, err := org.SkillsByID(t.Context(), []ids.ID{*s.SkillID})
+		require.NoError(t, err)
+		require.Equal(t, name, found[*s.SkillID].Name)
+		require.Positive(t, found[*s.SkillID].UniqueSessions)
+	}
+}
+
+func requireContributions(t *testing.T, org store.Org) {
+	t.Helper()
+	bundles, err := org.BundleOverview(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []int{5, 3, 3}, []int{bundles.TotalSubmissions, bundles.TotalSkills, bundles.TotalContributors})
+	signals, err := org.SignalOverview(t.Context())
+	require.NoError(t, err)
+	states := map[string]models.SignalState{}
+	for _, s := range signals.Skills {
+		states[s.SkillName] = s.State()
+	}
+	const above, below = models.SignalStateAvailable, models.SignalStateBelowThreshold
+	require.Equal(t, map[string]models.SignalState{"pdf-forms": above, "docx-edit": above, "sql-review": above, "api-docs": below, "translate": below}, states)
+	detail, err := org.SignalSkill(t.Context(), "docx-edit")
+	require.NoError(t, err)
+	require.Len(t, detail.ByWeek, 4)
+	require.Len(t, detail.QueryBuckets, 2)
+	page, err := org.Proposals(t.Context(), models.ProposalFilter{}, everything)
+	require.NoError(t, err)
+	drawn := map[string]models.ProposalType{}
+	for _, p := range page.Nodes {
+		drawn[p.SkillName] = p.ProposalType
+		require.NotNil(t, p.SkillID)
+	}
+	require.Len(t, page.Nodes, 2)
+	require.Equal(t, map[string]models.ProposalType{"docx-edit": models.ProposalTypeWordingChange, "sql-review": models.ProposalTypeInvestigateRegression}, drawn)
 }

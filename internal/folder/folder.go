@@ -79,7 +79,9 @@ func (f *Folder) Sort() {
 }
 
 // Open reads a file.
-func (f *Folder) Open(file *File) *io.SectionReader { return io.NewSectionReader(f.disk, file.at, file.Size) }
+func (f *Folder) Open(file *File) *io.SectionReader {
+	return io.NewSectionReader(f.disk, file.at, file.Size)
+}
 
 // Packed is an archive on disk.
 type Packed struct {

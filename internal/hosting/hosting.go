@@ -40,7 +40,11 @@ func (h *Hosting) Create(ctx context.Context, org store.Org, in models.CreateSou
 		if err != nil {
 			return nil, err
 		}
-		repos, err := h.repos.Repositories(ctx, account(i))
+		who, err := reader(i)
+		if err != nil {
+			return nil, err
+		}
+		repos, err := h.repos.Repositories(ctx, who)
 		if err != nil {
 			return nil, err
 		}
@@ -52,8 +56,12 @@ func (h *Hosting) Create(ctx context.Context, org store.Org, in models.CreateSou
 	return org.CreateSource(ctx, s)
 }
 
-func account(i *models.RepoInstallation) repohost.Account {
-	return repohost.Account{InstallationID: i.InstallationID, Login: i.AccountLogin}
+// reader is who reads with an installation.
+func reader(i *models.RepoInstallation) (repohost.Account, error) {
+	if i.Suspended {
+		return repohost.Account{}, errs.New(errs.Conflict, "Installation %d of %s is suspended", i.InstallationID, i.AccountLogin)
+	}
+	return repohost.Account{InstallationID: i.InstallationID, Login: i.AccountLogin}, nil
 }
 
 // Upload saves what was uploaded as a snapshot, of a new source or of one that is there.
@@ -123,16 +131,16 @@ func (h *Hosting) Sync(ctx context.Context, org store.Org, id ids.ID) (*store.Sa
 	if err != nil {
 		return nil, err
 	}
-	i := bound[*s.BoundID]
-	if i.Suspended {
-		return nil, errs.New(errs.Conflict, "Installation %d of %s is suspended", i.InstallationID, i.AccountLogin)
+	who, err := reader(bound[*s.BoundID])
+	if err != nil {
+		return nil, err
 	}
 	f, err := newFolder()
 	if err != nil {
 		return nil, err
 	}
 	defer f.close()
-	commit, err := h.read(ctx, account(i), s, f)
+	commit, err := h.read(ctx, who, s, f)
 	if err != nil {
 		return nil, unreadable(ctx, s, err)
 	}

@@ -1,5 +1,6 @@
-// Package jobs does the work that leaves the process or that nobody waits for: it evaluates alerts, tells people, and
-// deletes what is too old or nobody needs. Jobs are at least once, so every worker may be run twice for the same thing.
+// Package jobs does the work that leaves the process or that nobody waits for: it evaluates alerts, tells people, publishes from
+// repositories, draws proposals from signals, and deletes what is too old or nobody needs. Jobs are at least once, so every worker may be run
+// twice for the same thing.
 package jobs
 
 import (
@@ -49,6 +50,7 @@ func Start(ctx context.Context, cfg Config) (*Jobs, error) {
 	river.AddWorker(w, &deliveriesWorker{store: cfg.Store, host: cfg.Host})
 	river.AddWorker(w, &writeBackWorker{store: cfg.Store, host: cfg.Host})
 	river.AddWorker(w, &revalidateWorker{store: cfg.Store, hosting: cfg.Hosting})
+	river.AddWorker(w, &proposeWorker{store: cfg.Store})
 	client, err := river.NewClient(riverpgxv5.New(cfg.Store.Pool()), &river.Config{
 		Workers: w, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: workers}},
 		FetchCooldown: 10 * time.Millisecond, JobTimeout: jobTimeout, RescueStuckJobsAfter: rescueAfter, SoftStopTimeout: softStop,

@@ -30,7 +30,7 @@ var (
 
 func (c *checker) frontMatter(text string) {
 	if len(text) > maxFront {
-		c.wrong(1, "front_matter_too_large", "has front matter of more than %d KiB", maxFront>>10)
+		c.wrong(1, "front_matter_too_large", "the front matter is larger than %d KiB", maxFront>>10)
 		return
 	}
 	// A document is read into nodes: nothing is expanded, and every node knows its line.
@@ -42,11 +42,11 @@ func (c *checker) frontMatter(text string) {
 		return
 	}
 	if !errors.Is(d.Decode(&yaml.Node{}), io.EOF) {
-		c.wrong(1, "front_matter_invalid", "has front matter of more than one YAML document")
+		c.wrong(1, "front_matter_invalid", "the front matter has more than one YAML document")
 		return
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
-		c.wrong(1, "front_matter_invalid", "must have front matter with a key and a value on each line, such as name: my-skill")
+		c.wrong(1, "front_matter_invalid", "the front matter must have a key and a value on each line, such as name: my-skill")
 		return
 	}
 	before := len(c.Issues)
@@ -65,13 +65,13 @@ func (c *checker) notYAML(err error) {
 			line = n + frontLine
 		}
 	}
-	c.wrong(line, "front_matter_invalid", "has front matter that is not YAML: %s", message)
+	c.wrong(line, "front_matter_invalid", "the front matter is not YAML: %s", message)
 }
 
 // walk refuses what readers of YAML disagree about, or can be made to choke on.
 func (c *checker) walk(n *yaml.Node) {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
-		c.wrong(n.Line+frontLine, "front_matter_alias", "has an anchor or alias in its front matter, which not every agent reads: write the value out")
+		c.wrong(n.Line+frontLine, "front_matter_alias", "anchors and aliases are not read by every agent: write the value out")
 		return
 	}
 	if n.Kind == yaml.MappingNode {
@@ -79,7 +79,7 @@ func (c *checker) walk(n *yaml.Node) {
 		for i := 0; i < len(n.Content); i += 2 {
 			k := n.Content[i]
 			if k.Kind == yaml.ScalarNode && seen[k.Value] {
-				c.wrong(k.Line+frontLine, "duplicate_key", "has the key %s twice", quote(k.Value))
+				c.wrong(k.Line+frontLine, "duplicate_key", "the key %s is there twice", quote(k.Value))
 			}
 			seen[k.Value] = k.Kind == yaml.ScalarNode
 		}
@@ -106,17 +106,17 @@ func (c *checker) fields(front *yaml.Node) {
 		c.text(v, "compatibility", maxCompatibility)
 	}
 	if v := value(front, "license"); v != nil && v.Kind != yaml.ScalarNode {
-		c.odd(v.Line+frontLine, "license_invalid", "has a license that is not text")
+		c.odd(v.Line+frontLine, "license_invalid", "license should be text")
 	}
 	if v := value(front, "allowed-tools"); v != nil && !isWords(v) {
-		c.odd(v.Line+frontLine, "allowed_tools_invalid", "has allowed-tools that are neither text nor a list of names")
+		c.odd(v.Line+frontLine, "allowed_tools_invalid", "allowed-tools should be text or a list of names")
 	}
 	if v := value(front, "metadata"); v != nil && v.Kind != yaml.MappingNode {
-		c.odd(v.Line+frontLine, "metadata_invalid", "has metadata without keys")
+		c.odd(v.Line+frontLine, "metadata_invalid", "metadata should have keys and values")
 	}
 	for i := 0; i < len(front.Content); i += 2 {
 		if k := front.Content[i]; !slices.Contains(keys, k.Value) {
-			c.odd(k.Line+frontLine, "unknown_key", "has the key %s, which the format does not know; the place for keys of one's own is metadata", quote(k.Value))
+			c.odd(k.Line+frontLine, "unknown_key", "the key %s is not part of the format: keys of your own belong into metadata", quote(k.Value))
 		}
 	}
 }
@@ -124,15 +124,15 @@ func (c *checker) fields(front *yaml.Node) {
 func (c *checker) name(v *yaml.Node) {
 	switch {
 	case v == nil:
-		c.wrong(1, "name_missing", "must have a name")
+		c.wrong(1, "name_missing", "name is required")
 	case v.Kind != yaml.ScalarNode:
-		c.wrong(v.Line+frontLine, "name_invalid", "has a name that is not text")
+		c.wrong(v.Line+frontLine, "name_invalid", "name must be text")
 	case strings.TrimSpace(v.Value) == "":
-		c.wrong(v.Line+frontLine, "name_missing", "has an empty name")
+		c.wrong(v.Line+frontLine, "name_missing", "name must not be empty")
 	case utf8.RuneCountInString(v.Value) > maxName:
-		c.wrong(v.Line+frontLine, "name_too_long", "has a name of %d characters: %d are allowed", utf8.RuneCountInString(v.Value), maxName)
+		c.wrong(v.Line+frontLine, "name_too_long", "name has %d characters: %d are allowed", utf8.RuneCountInString(v.Value), maxName)
 	case !skillName.MatchString(v.Value):
-		c.wrong(v.Line+frontLine, "name_invalid", "has the name %s: a name is lower-case letters a to z and digits, with single hyphens between them", quote(v.Value))
+		c.wrong(v.Line+frontLine, "name_invalid", "name %s must be lower-case letters a to z and digits, with single hyphens between them", quote(v.Value))
 	default:
 		c.Name = v.Value
 	}
@@ -144,7 +144,7 @@ func (c *checker) description(v *yaml.Node) {
 		if v != nil {
 			line = v.Line + frontLine
 		}
-		c.wrong(line, "description_missing", "must have a description: what the skill does, and when to use it")
+		c.wrong(line, "description_missing", "description is required: say what the skill does, and when to use it")
 		return
 	}
 	c.text(v, "description", maxDescription)
@@ -153,9 +153,9 @@ func (c *checker) description(v *yaml.Node) {
 // text is a value of a limited length.
 func (c *checker) text(v *yaml.Node, key string, most int) {
 	if v.Kind != yaml.ScalarNode {
-		c.wrong(v.Line+frontLine, key+"_invalid", "has a %s that is not text", key)
+		c.wrong(v.Line+frontLine, key+"_invalid", "%s must be text", key)
 	} else if n := utf8.RuneCountInString(v.Value); n > most {
-		c.wrong(v.Line+frontLine, key+"_too_long", "has a %s of %d characters: %d are allowed", key, n, most)
+		c.wrong(v.Line+frontLine, key+"_too_long", "%s has %d characters: %d are allowed", key, n, most)
 	}
 }
 

@@ -50,7 +50,7 @@ func Check(f Folder) Report {
 		c.skillMD(f.SkillMD)
 	}
 	for _, s := range f.Skipped {
-		c.add(models.IssueLevelWarning, s.Path, 0, s.Kind+"_skipped", "is a %s, which is left out of the snapshot", s.Kind)
+		c.add(models.IssueLevelWarning, s.Path, 0, s.Kind+"_skipped", "a %s is left out of the snapshot", s.Kind)
 	}
 	if more := len(c.Issues) - maxIssues; more > 0 {
 		c.Issues = c.Issues[:maxIssues-1]
@@ -96,15 +96,15 @@ func (c *checker) skillMD(content []byte) {
 	content = bytes.TrimPrefix(content, []byte("\ufeff")) // as some editors begin a file
 	switch {
 	case len(content) > MaxFile:
-		c.wrong(0, "skill_md_too_large", "is larger than %d KiB", MaxFile>>10)
+		c.wrong(0, "skill_md_too_large", "SKILL.md is larger than %d KiB", MaxFile>>10)
 		return
 	case !utf8.Valid(content) || bytes.IndexByte(content, 0) >= 0:
-		c.wrong(0, "skill_md_not_text", "must be text in UTF-8")
+		c.wrong(0, "skill_md_not_text", "SKILL.md must be text in UTF-8")
 		return
 	}
 	lines := strings.Split(string(content), "\n")
 	if !isMarker(lines[0]) {
-		c.wrong(1, "front_matter_missing", "must begin with YAML front matter: a line ---, then name and description, then another line ---")
+		c.wrong(1, "front_matter_missing", "SKILL.md must begin with YAML front matter: a line ---, then name and description, then another line ---")
 		return
 	}
 	for n := 1; n < len(lines); n++ {
@@ -114,7 +114,7 @@ func (c *checker) skillMD(content []byte) {
 			return
 		}
 	}
-	c.wrong(1, "front_matter_unclosed", "has front matter that does not end: there is no second line ---")
+	c.wrong(1, "front_matter_unclosed", "the front matter does not end: there is no second line ---")
 }
 
 func isMarker(line string) bool { return strings.TrimRight(line, " \t\r") == frontMarker }
@@ -125,7 +125,7 @@ func (c *checker) body(lines []string, first int) {
 		lines = lines[:n-1] // the end of the last line
 	}
 	if len(lines) > maxLines {
-		c.odd(first+maxLines, "body_too_long", "has a body of %d lines: agents read all of it, so move what is beyond %d into other files", len(lines), maxLines)
+		c.odd(first+maxLines, "body_too_long", "the body has %d lines: agents read all of it, so move what is beyond %d into other files", len(lines), maxLines)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"skillgraph/models"
 )
 
-// said is an issue in one line: "error SKILL.md:2 name_missing: must have a name".
+// said is an issue in one line: "error SKILL.md:2 name_missing: name is required".
 func said(i *models.ValidationIssue) string {
 	at := "-"
 	if i.Path != nil {
@@ -73,38 +73,38 @@ func TestValid(t *testing.T) {
 
 func TestIssues(t *testing.T) {
 	t.Parallel()
-	const badName = `error SKILL.md:2 name_invalid: has the name %q: a name is lower-case letters a to z and digits, with single hyphens between them`
+	const badName = `error SKILL.md:2 name_invalid: name %q must be lower-case letters a to z and digits, with single hyphens between them`
 	tests := map[string]struct {
 		text string
 		want []string
 	}{
-		"nothing":        {"", []string{"error SKILL.md:1 front_matter_missing: must begin with YAML front matter: a line ---, then name and description, then another line ---"}},
-		"only a body":    {"# Hello\n---\n", []string{"error SKILL.md:1 front_matter_missing: must begin with YAML front matter: a line ---, then name and description, then another line ---"}},
-		"four hyphens":   {"----\n", []string{"error SKILL.md:1 front_matter_missing: must begin with YAML front matter: a line ---, then name and description, then another line ---"}},
-		"unclosed":       {"---\n" + named + "\n", []string{"error SKILL.md:1 front_matter_unclosed: has front matter that does not end: there is no second line ---"}},
-		"empty":          {"---\n---\n", []string{"error SKILL.md:1 front_matter_invalid: must have front matter with a key and a value on each line, such as name: my-skill"}},
-		"a list":         {front("- name"), []string{"error SKILL.md:1 front_matter_invalid: must have front matter with a key and a value on each line, such as name: my-skill"}},
-		"a word":         {front("name"), []string{"error SKILL.md:1 front_matter_invalid: must have front matter with a key and a value on each line, such as name: my-skill"}},
-		"a colon inside": {front(named, "description: Use when: always"), []string{"error SKILL.md:3 front_matter_invalid: has front matter that is not YAML: mapping values are not allowed in this context"}},
-		"a tab":          {front(named, "metadata:", "\tauthor: x"), []string{"error SKILL.md:4 front_matter_invalid: has front matter that is not YAML: found character that cannot start any token"}},
-		"two documents":  {front(named, "...", "a: b"), []string{"error SKILL.md:1 front_matter_invalid: has front matter of more than one YAML document"}},
-		"too much":       {front(named, described, "# "+strings.Repeat("x", 64<<10)), []string{"error SKILL.md:1 front_matter_too_large: has front matter of more than 64 KiB"}},
-		"not UTF-8":      {front(named, "description: \xff"), []string{"error SKILL.md skill_md_not_text: must be text in UTF-8"}},
-		"a NUL":          {front(named, described) + "\x00", []string{"error SKILL.md skill_md_not_text: must be text in UTF-8"}},
-		"too large":      {front(named, described) + strings.Repeat("x", 1<<20), []string{"error SKILL.md skill_md_too_large: is larger than 1024 KiB"}},
+		"nothing":        {"", []string{"error SKILL.md:1 front_matter_missing: SKILL.md must begin with YAML front matter: a line ---, then name and description, then another line ---"}},
+		"only a body":    {"# Hello\n---\n", []string{"error SKILL.md:1 front_matter_missing: SKILL.md must begin with YAML front matter: a line ---, then name and description, then another line ---"}},
+		"four hyphens":   {"----\n", []string{"error SKILL.md:1 front_matter_missing: SKILL.md must begin with YAML front matter: a line ---, then name and description, then another line ---"}},
+		"unclosed":       {"---\n" + named + "\n", []string{"error SKILL.md:1 front_matter_unclosed: the front matter does not end: there is no second line ---"}},
+		"empty":          {"---\n---\n", []string{"error SKILL.md:1 front_matter_invalid: the front matter must have a key and a value on each line, such as name: my-skill"}},
+		"a list":         {front("- name"), []string{"error SKILL.md:1 front_matter_invalid: the front matter must have a key and a value on each line, such as name: my-skill"}},
+		"a word":         {front("name"), []string{"error SKILL.md:1 front_matter_invalid: the front matter must have a key and a value on each line, such as name: my-skill"}},
+		"a colon inside": {front(named, "description: Use when: always"), []string{"error SKILL.md:3 front_matter_invalid: the front matter is not YAML: mapping values are not allowed in this context"}},
+		"a tab":          {front(named, "metadata:", "\tauthor: x"), []string{"error SKILL.md:4 front_matter_invalid: the front matter is not YAML: found character that cannot start any token"}},
+		"two documents":  {front(named, "...", "a: b"), []string{"error SKILL.md:1 front_matter_invalid: the front matter has more than one YAML document"}},
+		"too much":       {front(named, described, "# "+strings.Repeat("x", 64<<10)), []string{"error SKILL.md:1 front_matter_too_large: the front matter is larger than 64 KiB"}},
+		"not UTF-8":      {front(named, "description: \xff"), []string{"error SKILL.md skill_md_not_text: SKILL.md must be text in UTF-8"}},
+		"a NUL":          {front(named, described) + "\x00", []string{"error SKILL.md skill_md_not_text: SKILL.md must be text in UTF-8"}},
+		"too large":      {front(named, described) + strings.Repeat("x", 1<<20), []string{"error SKILL.md skill_md_too_large: SKILL.md is larger than 1024 KiB"}},
 
-		"twice":           {front(named, described, "name: other"), []string{`error SKILL.md:4 duplicate_key: has the key "name" twice`}},
-		"twice, deeper":   {front(named, described, "metadata:", "  a: 1", "  b: 2", "  a: 3"), []string{`error SKILL.md:7 duplicate_key: has the key "a" twice`}},
-		"an anchor":       {front("name: &n pdf-forms", described), []string{"error SKILL.md:2 front_matter_alias: has an anchor or alias in its front matter, which not every agent reads: write the value out"}},
-		"billion laughs":  {front("a: &a [x, x]", "b: &b [*a, *a]", "c: [*b, *b]"), []string{"error SKILL.md:2 front_matter_alias: has an anchor or alias in its front matter, which not every agent reads: write the value out", "error SKILL.md:3 front_matter_alias: has an anchor or alias in its front matter, which not every agent reads: write the value out", "error SKILL.md:4 front_matter_alias: has an anchor or alias in its front matter, which not every agent reads: write the value out", "error SKILL.md:4 front_matter_alias: has an anchor or alias in its front matter, which not every agent reads: write the value out"}},
-		"into itself":     {front("a: &a [*a]"), []string{"error SKILL.md:2 front_matter_alias: has an anchor or alias in its front matter, which not every agent reads: write the value out"}},
-		"unknown alias":   {front("name: *n"), []string{"error SKILL.md:1 front_matter_invalid: has front matter that is not YAML: unknown anchor 'n' referenced"}},
-		"no fields":       {front("license: MIT"), []string{"error SKILL.md:1 name_missing: must have a name", "error SKILL.md:1 description_missing: must have a description: what the skill does, and when to use it"}},
-		"empty fields":    {front("name:", "description:"), []string{"error SKILL.md:1 name_missing: must have a name", "error SKILL.md:1 description_missing: must have a description: what the skill does, and when to use it"}},
-		"blank fields":    {front("name: ' '", "description: ' '"), []string{"error SKILL.md:2 name_missing: has an empty name", "error SKILL.md:3 description_missing: must have a description: what the skill does, and when to use it"}},
-		"lists":           {front("name: [a]", "description: {a: b}", "compatibility: []"), []string{"error SKILL.md:2 name_invalid: has a name that is not text", "error SKILL.md:3 description_invalid: has a description that is not text", "error SKILL.md:4 compatibility_invalid: has a compatibility that is not text"}},
-		"a long name":     {front("name: "+strings.Repeat("a", 65), described), []string{"error SKILL.md:2 name_too_long: has a name of 65 characters: 64 are allowed"}},
-		"long texts":      {front(named, "description: "+strings.Repeat("a", 1025), "compatibility: "+strings.Repeat("a", 501)), []string{"error SKILL.md:3 description_too_long: has a description of 1025 characters: 1024 are allowed", "error SKILL.md:4 compatibility_too_long: has a compatibility of 501 characters: 500 are allowed"}},
+		"twice":           {front(named, described, "name: other"), []string{`error SKILL.md:4 duplicate_key: the key "name" is there twice`}},
+		"twice, deeper":   {front(named, described, "metadata:", "  a: 1", "  b: 2", "  a: 3"), []string{`error SKILL.md:7 duplicate_key: the key "a" is there twice`}},
+		"an anchor":       {front("name: &n pdf-forms", described), []string{"error SKILL.md:2 front_matter_alias: anchors and aliases are not read by every agent: write the value out"}},
+		"billion laughs":  {front("a: &a [x, x]", "b: &b [*a, *a]", "c: [*b, *b]"), []string{"error SKILL.md:2 front_matter_alias: anchors and aliases are not read by every agent: write the value out", "error SKILL.md:3 front_matter_alias: anchors and aliases are not read by every agent: write the value out", "error SKILL.md:4 front_matter_alias: anchors and aliases are not read by every agent: write the value out", "error SKILL.md:4 front_matter_alias: anchors and aliases are not read by every agent: write the value out"}},
+		"into itself":     {front("a: &a [*a]"), []string{"error SKILL.md:2 front_matter_alias: anchors and aliases are not read by every agent: write the value out"}},
+		"unknown alias":   {front("name: *n"), []string{"error SKILL.md:1 front_matter_invalid: the front matter is not YAML: unknown anchor 'n' referenced"}},
+		"no fields":       {front("license: MIT"), []string{"error SKILL.md:1 name_missing: name is required", "error SKILL.md:1 description_missing: description is required: say what the skill does, and when to use it"}},
+		"empty fields":    {front("name:", "description:"), []string{"error SKILL.md:1 name_missing: name is required", "error SKILL.md:1 description_missing: description is required: say what the skill does, and when to use it"}},
+		"blank fields":    {front("name: ' '", "description: ' '"), []string{"error SKILL.md:2 name_missing: name must not be empty", "error SKILL.md:3 description_missing: description is required: say what the skill does, and when to use it"}},
+		"lists":           {front("name: [a]", "description: {a: b}", "compatibility: []"), []string{"error SKILL.md:2 name_invalid: name must be text", "error SKILL.md:3 description_invalid: description must be text", "error SKILL.md:4 compatibility_invalid: compatibility must be text"}},
+		"a long name":     {front("name: "+strings.Repeat("a", 65), described), []string{"error SKILL.md:2 name_too_long: name has 65 characters: 64 are allowed"}},
+		"long texts":      {front(named, "description: "+strings.Repeat("a", 1025), "compatibility: "+strings.Repeat("a", 501)), []string{"error SKILL.md:3 description_too_long: description has 1025 characters: 1024 are allowed", "error SKILL.md:4 compatibility_too_long: compatibility has 501 characters: 500 are allowed"}},
 		"capitals":        {front("name: PDF", described), []string{fmt.Sprintf(badName, "PDF")}},
 		"a hyphen first":  {front(`name: "-a"`, described), []string{fmt.Sprintf(badName, "-a")}},
 		"a hyphen last":   {front("name: a-", described), []string{fmt.Sprintf(badName, "a-")}},
@@ -113,10 +113,10 @@ func TestIssues(t *testing.T) {
 		"a blank":         {front("name: a b", described), []string{fmt.Sprintf(badName, "a b")}},
 		"another letter":  {front("name: für", described), []string{fmt.Sprintf(badName, "für")}},
 		"a line end":      {front(`name: "a\n"`, described), []string{fmt.Sprintf(badName, "a\n")}},
-		"keys of its own": {front(named, described, "version: 1.0", "<<: {a: b}"), []string{`warning SKILL.md:4 unknown_key: has the key "version", which the format does not know; the place for keys of one's own is metadata`, `warning SKILL.md:5 unknown_key: has the key "<<", which the format does not know; the place for keys of one's own is metadata`}},
-		"odd fields":      {front(named, described, "license: [MIT]", "allowed-tools: {a: b}", "metadata: x"), []string{"warning SKILL.md:4 license_invalid: has a license that is not text", "warning SKILL.md:5 allowed_tools_invalid: has allowed-tools that are neither text nor a list of names", "warning SKILL.md:6 metadata_invalid: has metadata without keys"}},
-		"tools in lists":  {front(named, described, "allowed-tools: [[a]]"), []string{"warning SKILL.md:4 allowed_tools_invalid: has allowed-tools that are neither text nor a list of names"}},
-		"501 lines":       {front(named, described) + strings.Repeat("line\n", 500), []string{"warning SKILL.md:505 body_too_long: has a body of 501 lines: agents read all of it, so move what is beyond 500 into other files"}},
+		"keys of its own": {front(named, described, "version: 1.0", "<<: {a: b}"), []string{`warning SKILL.md:4 unknown_key: the key "version" is not part of the format: keys of your own belong into metadata`, `warning SKILL.md:5 unknown_key: the key "<<" is not part of the format: keys of your own belong into metadata`}},
+		"odd fields":      {front(named, described, "license: [MIT]", "allowed-tools: {a: b}", "metadata: x"), []string{"warning SKILL.md:4 license_invalid: license should be text", "warning SKILL.md:5 allowed_tools_invalid: allowed-tools should be text or a list of names", "warning SKILL.md:6 metadata_invalid: metadata should have keys and values"}},
+		"tools in lists":  {front(named, described, "allowed-tools: [[a]]"), []string{"warning SKILL.md:4 allowed_tools_invalid: allowed-tools should be text or a list of names"}},
+		"501 lines":       {front(named, described) + strings.Repeat("line\n", 500), []string{"warning SKILL.md:505 body_too_long: the body has 501 lines: agents read all of it, so move what is beyond 500 into other files"}},
 	}
 	for what, tt := range tests {
 		_, issues := check(tt.text)
@@ -148,8 +148,8 @@ func TestSkipped(t *testing.T) {
 	f := skillmd.Folder{SkillMD: []byte(front(named, described)), Skipped: []models.SkippedEntry{{Path: "lib", Kind: "submodule"}, {Path: "link", Kind: "symlink"}}}
 	r := skillmd.Check(f)
 	require.Len(t, r.Issues, 2)
-	require.Equal(t, "warning lib submodule_skipped: is a submodule, which is left out of the snapshot", said(r.Issues[0]))
-	require.Equal(t, "warning link symlink_skipped: is a symlink, which is left out of the snapshot", said(r.Issues[1]))
+	require.Equal(t, "warning lib submodule_skipped: a submodule is left out of the snapshot", said(r.Issues[0]))
+	require.Equal(t, "warning link symlink_skipped: a symlink is left out of the snapshot", said(r.Issues[1]))
 
 	f.Skipped = make([]models.SkippedEntry, 150)
 	r = skillmd.Check(f)

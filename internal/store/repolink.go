@@ -168,7 +168,9 @@ func (WriteBackJob) Kind() string { return "write_back" }
 const WriteBackTries = 8
 
 // InsertOpts bounds the tries.
-func (WriteBackJob) InsertOpts() river.InsertOpts { return river.InsertOpts{MaxAttempts: WriteBackTries} }
+func (WriteBackJob) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{MaxAttempts: WriteBackTries}
+}
 
 // Attempt keeps what became of an attempt that made no version.
 func (o Org) Attempt(ctx context.Context, l *models.RepoLink, a models.PublishAttempt) (*models.PublishAttempt, error) {

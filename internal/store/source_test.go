@@ -377,7 +377,7 @@ func TestBindInstallation(t *testing.T) {
 	require.Equal(t, first.CreatedAt, again.CreatedAt)
 	require.True(t, again.Suspended)
 	require.Equal(t, models.AccountTypeUser, again.AccountType)
-	stored, err := w.acme.Installation(ctx, 7)
+	stored, err := w.acme.RepoInstallation(ctx, 7)
 	require.NoError(t, err)
 	require.Equal(t, again, stored)
 
@@ -388,10 +388,10 @@ func TestBindInstallation(t *testing.T) {
 	requireCode(t, errs.Forbidden, err)
 	_, _, err = w.acme.BindInstallation(ctx, bind(7, "elsewhere"), true)
 	requireCode(t, errs.Forbidden, err)
-	stored, err = w.acme.Installation(ctx, 7)
+	stored, err = w.acme.RepoInstallation(ctx, 7)
 	require.NoError(t, err)
 	require.Equal(t, again, stored, "what is refused changes nothing")
-	_, err = w.other.Installation(ctx, 8)
+	_, err = w.other.RepoInstallation(ctx, 8)
 	require.EqualError(t, err, "no installation 8 is bound to this organization")
 
 	for range 2 {
@@ -417,7 +417,7 @@ func TestBindAtOnce(t *testing.T) {
 		errors := map[string]*error{"acme": new(error), "other": new(error)}
 		for name, org := range map[string]store.Org{"acme": w.acme, "other": w.other} {
 			wait.Go(func() {
-				_, _, *errors[name] = org.BindInstallation(context.WithoutCancel(t.Context()), bind(number+1, name))
+				_, _, *errors[name] = org.BindInstallation(context.WithoutCancel(t.Context()), bind(number+1, name), true)
 			})
 		}
 		wait.Wait()
@@ -436,12 +436,12 @@ func TestBindAtOnce(t *testing.T) {
 
 // hosting is the part of the table of tenancy that is about sources: here the other organization has one with a snapshot.
 var hosting = map[string]func(t *testing.T, o store.Org, f foreign){
-	"SourcesByID":        func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.SourcesByID, f.source) },
-	"SnapshotsByID":      func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.SnapshotsByID, f.snapshot) },
-	"CurrentSnapshots":   func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.CurrentSnapshots, f.source) },
-	"ReportsByID":        func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.ReportsByID, f.report) },
-	"ReportsOfSnapshots": func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.ReportsOfSnapshots, f.snapshot) },
-	"InstallationsByID":  func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.InstallationsByID, f.installation) },
+	"SourcesByID":           func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.SourcesByID, f.source) },
+	"SnapshotsByID":         func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.SnapshotsByID, f.snapshot) },
+	"CurrentSnapshots":      func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.CurrentSnapshots, f.source) },
+	"ReportsByID":           func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.ReportsByID, f.report) },
+	"ReportsOfSnapshots":    func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.ReportsOfSnapshots, f.snapshot) },
+	"RepoInstallationsByID": func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.RepoInstallationsByID, f.installation) },
 	"Source": func(t *testing.T, o store.Org, f foreign) {
 		_, err := o.Source(t.Context(), f.source)
 		requireCode(t, errs.Forbidden, err) // the interface says so for sources
@@ -508,12 +508,12 @@ var hosting = map[string]func(t *testing.T, o store.Org, f foreign){
 	"Revalidate": func(t *testing.T, o store.Org, f foreign) {
 		require.NoError(t, o.Revalidate(t.Context(), &models.Snapshot{ID: f.snapshot, SourceID: f.source}, store.Findings{RulesVersion: 99}))
 	},
-	"Installations": func(t *testing.T, o store.Org, _ foreign) {
-		page, err := o.Installations(t.Context(), everything)
+	"RepoInstallations": func(t *testing.T, o store.Org, _ foreign) {
+		page, err := o.RepoInstallations(t.Context(), everything)
 		requireEmptyPage(t, page, err)
 	},
-	"Installation": func(t *testing.T, o store.Org, _ foreign) {
-		_, err := o.Installation(t.Context(), 7)
+	"RepoInstallation": func(t *testing.T, o store.Org, _ foreign) {
+		_, err := o.RepoInstallation(t.Context(), 7)
 		requireCode(t, errs.Invalid, err)
 	},
 	"BindInstallation": func(t *testing.T, o store.Org, _ foreign) {
@@ -550,7 +550,7 @@ func TestOwnSources(t *testing.T) {
 	requireOne(t, o.CurrentSnapshots, f.source)
 	requireOne(t, o.ReportsByID, f.report)
 	requireOne(t, o.ReportsOfSnapshots, f.snapshot)
-	requireOne(t, o.InstallationsByID, f.installation)
+	requireOne(t, o.RepoInstallationsByID, f.installation)
 	changes, err := o.FileChanges(t.Context(), f.snapshot, ids.New(ids.Snapshot, time.Now()))
 	require.NoError(t, err)
 	require.Len(t, changes, 1)

@@ -20,6 +20,7 @@ type foreign struct {
 	org, user, key, suite, revision, event, source ids.ID
 	skill, push, alert, incident, notification     ids.ID // see watched
 	snapshot, report, installation                 ids.ID // see hosted
+	bundle, proposal                               ids.ID // see contributed
 }
 
 func (w world) objects(t *testing.T, org store.Org, owner *models.Viewer) foreign {
@@ -175,6 +176,9 @@ func TestTenancy(t *testing.T) {
 			if hosting[m.Name] != nil {
 				w.hosted(t, w.other, &f)
 			}
+			if contributing[m.Name] != nil {
+				w.contributed(t, w.other, &f)
+			}
 			before := w.dump(t, w.other)
 			verb(t, w.acme, f)
 			require.Equal(t, before, w.dump(t, w.other), "nothing of theirs has changed")
@@ -202,7 +206,12 @@ func (w world) dump(t *testing.T, org store.Org) (all string) {
 		(SELECT json_agg(t ORDER BY t.id) FROM snapshots t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t.path) FROM snapshot_files t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t.id) FROM validation_reports t WHERE org_id = $1),
-		(SELECT json_agg(t ORDER BY t.id) FROM repo_installations t WHERE org_id = $1))::text`, org.ID()).Scan(&all))
+		(SELECT json_agg(t ORDER BY t.id) FROM repo_installations t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM community_bundles t JOIN members m ON m.user_id = t.creator_id WHERE m.org_id = $1),
+		(SELECT json_agg(t ORDER BY t.source_key) FROM raw_signals t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t::text) FROM raw_signal_cells t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM proposals t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.name) FROM call_counts t WHERE org_id = $1))::text`, org.ID()).Scan(&all))
 	return all
 }
 
