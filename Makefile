@@ -75,7 +75,7 @@ $(GITEA):
 	cd $(GITEA_SOURCE) && GOFLAGS=-buildvcs=false nice go build -tags 'sqlite sqlite_unlock_notify' -o $(CURDIR)/$@ .
 
 test/gitea: $(GITEA) ## The code-host driver against a real host that is built from source; not part of test
-	GITEA=$(CURDIR)/$(GITEA) GITEA_SOURCE=$(GITEA_SOURCE) go test -count 1 -run TestGitea -v ./internal/repohost
+	SKILLGRAPH_TEST_GITEA=$(CURDIR)/$(GITEA) SKILLGRAPH_TEST_GITEA_SOURCE=$(GITEA_SOURCE) go test -count 1 -run TestGitea -v ./internal/repohost
 
 bench: $(WITHPG) ## Measure, as ratios in one run
 	$(WITHPG) go test -timeout 60m -run '^$$' -bench . -benchtime 1x ./internal/bench

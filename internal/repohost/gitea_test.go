@@ -24,7 +24,7 @@ type received struct {
 
 // A real host that is not ours: what we read is what was pushed, what we post it shows, and what it tells we understand.
 func TestGitea(t *testing.T) {
-	program, source := os.Getenv("GITEA"), os.Getenv("GITEA_SOURCE")
+	program, source := os.Getenv("SKILLGRAPH_TEST_GITEA"), os.Getenv("SKILLGRAPH_TEST_GITEA_SOURCE")
 	if program == "" {
 		t.Skip("make test/gitea builds and runs a real code host")
 	}
