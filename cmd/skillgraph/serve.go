@@ -17,7 +17,6 @@ import (
 	"skillgraph/internal/jobs"
 	"skillgraph/internal/postgres"
 	"skillgraph/internal/registry"
-	"skillgraph/internal/repohost"
 	"skillgraph/internal/server"
 	"skillgraph/internal/store"
 )
@@ -31,6 +30,7 @@ type serveConfig struct {
 	migrate                                         bool
 	corsOrigins                                     list
 	telemetry                                       telemetryFlags
+	app                                             appFlags
 }
 
 func serve(ctx context.Context, e env, args []string) error {
@@ -45,6 +45,7 @@ func serve(ctx context.Context, e env, args []string) error {
 	cfg.telemetry.register(cfg.flags)
 	cfg.registerBlobs()
 	cfg.registerRepos()
+	cfg.app.register(cfg.flags)
 	cfg.StringVar(&cfg.webhookSecret, "repohost-webhook-secret", "", "secret that signs what the code host tells; without one its webhook answers 503")
 	if _, err := cfg.read(args); err != nil {
 		return err
@@ -72,6 +73,10 @@ func serve(ctx context.Context, e env, args []string) error {
 	if err != nil {
 		return err
 	}
+	driver, local, err := cfg.codeHost()
+	if err != nil {
+		return err
+	}
 	cfg.store = store.Options{Retention: time.Duration(cfg.telemetry.retention), DropPromptText: cfg.telemetry.promptText == "drop"}
 	db, err := cfg.open(ctx, postgres.Start)
 	if err != nil {
@@ -86,10 +91,9 @@ func serve(ctx context.Context, e env, args []string) error {
 		return err
 	}
 	defer blobs.Close()
-	driver := repohost.NewLocal(cfg.reposRoot())
 	sources := hosting.New(blobs, driver)
 	published := &registry.Registry{Blobs: blobs, Links: registry.Links{Store: db.Store, Clock: time.Now}}
-	host := &codehost.Host{Driver: driver, Registry: published, BaseURL: cfg.base(listener.Addr()), Grants: true}
+	host := &codehost.Host{Driver: driver, Registry: published, BaseURL: cfg.base(listener.Addr()), Grants: local}
 	srv, err := server.New(server.Config{
 		Store: db.Store, Alerts: alerts, Registry: published, Sources: sources, Host: host, WebhookSecret: cfg.webhookSecret,
 		BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), CORSOrigins: cfg.corsOrigins, MetricsElsewhere: cfg.metricsAddr != "",

@@ -159,10 +159,12 @@ func (h *Hosting) read(ctx context.Context, a repohost.Account, s *models.CloudS
 }
 
 // unreadable says of a repository what is wrong with it. It is not the caller's input that is at fault, so it is a CONFLICT,
-// whatever it was.
+// whatever it was, unless it may be better later.
 func unreadable(ctx context.Context, s *models.CloudSource, err error) error {
 	var known *errs.Error
 	switch {
+	case errs.CodeOf(err) == errs.Unavailable:
+		return err
 	case errors.As(err, &known):
 		return errs.New(errs.Conflict, "%s", known.Message)
 	case ctx.Err() != nil:

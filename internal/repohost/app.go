@@ -244,8 +244,8 @@ func (d *App) checkRun(ctx context.Context, a Account, repo, commit string, c Ch
 	return id, err
 }
 
-// posted says why something could not be posted. Who lacks a permission is not told so in time: it is a missing thing to a host
-// that hides it, and a missing page to a host which has no such thing.
+// posted says why something could not be posted. A permission that the account has not given is a 403 or, where the host hides
+// what it is about, a 404; and a host that has no such thing at all has no page for it either.
 func (d *App) posted(ctx context.Context, a Account, repo string, s scope, err error) error {
 	if refused(err, http.StatusForbidden) || refused(err, http.StatusNotFound) && d.readable(ctx, a, repo, s) {
 		return ErrUnsupported

@@ -102,7 +102,6 @@ func TestArchives(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			h, app, hash := withRepository(t)
-			app.Hurry(time.Minute, time.Minute)
 			if c.name == "never done" {
 				app.Hurry(time.Minute, 500*time.Millisecond)
 			}

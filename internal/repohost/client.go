@@ -190,10 +190,14 @@ func (d *App) decode(ctx context.Context, body io.Reader, out any) error {
 	case out == nil:
 		return nil
 	}
-	if err := json.Unmarshal(b, out); err != nil {
-		return errs.New(errs.Unavailable, "The code host gave an answer that cannot be understood")
+	if json.Unmarshal(b, out) != nil {
+		return senseless()
 	}
 	return nil
+}
+
+func senseless() error {
+	return errs.New(errs.Unavailable, "The code host gave an answer that cannot be understood")
 }
 
 // refusal is an answer that is not a success, and whose meaning depends on the question.

@@ -211,14 +211,13 @@ func TestFailures(t *testing.T) {
 		{"gone", func(w http.ResponseWriter, _ *http.Request) { fail(w, 404, "Not Found") }, "There is no repository acme/skills that the installation of acme may read", errs.Conflict, 0},
 		{"blocked", func(w http.ResponseWriter, _ *http.Request) { fail(w, 451, strings.Repeat("long ", 100)) }, "The code host refuses this (status 451): " + strings.Repeat("long ", 39) + "long…", errs.Conflict, 0},
 		{"suspended", func(w http.ResponseWriter, _ *http.Request) { fail(w, 403, "This installation has been suspended") }, "The installation of acme is suspended at the code host", errs.Conflict, 0},
-		{"round in circles", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.String(), 302) }, "The code host refuses this (status 302): ", errs.Conflict, 0},
+		{"round in circles", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.String(), http.StatusFound) }, "The code host refuses this (status 302): ", errs.Conflict, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			h, app, _ := withRepository(t)
-			app.Hurry(500*time.Millisecond, time.Minute)
-			if c.name != "never done" {
-				app.Hurry(time.Minute, time.Minute)
+			if c.name == "never done" {
+				app.Hurry(500*time.Millisecond, time.Minute)
 			}
 			h.instead(func(w http.ResponseWriter, r *http.Request) bool {
 				if r.Method == http.MethodGet {
@@ -312,6 +311,37 @@ func TestRedirects(t *testing.T) {
 	})
 	requireUnavailable(t, resolve(t, app), "The code host gave an answer that cannot be understood", 0)
 	require.Empty(t, leaked.Load())
+}
+
+// A token is never sent in the clear, however the host may ask for it.
+func TestNoDowngrade(t *testing.T) {
+	t.Parallel()
+	app := repohost.NewApp("https://code.example.com/api/v3", appID, appKey(), nil, time.Now)
+	from := func(method string) []*http.Request {
+		return []*http.Request{httptest.NewRequest(method, "https://code.example.com/api/v3/x", nil)}
+	}
+	for _, c := range []struct {
+		method, to    string
+		follow, token bool
+	}{
+		{"GET", "https://code.example.com/api/v3/y", true, true},
+		{"GET", "https://files.example.com/y", true, false},
+		{"GET", "https://code.example.com.evil.example/api/v3/y", true, false},
+		{"GET", "https://sub.code.example.com/api/v3/y", true, false},
+		{"GET", "https://code.example.com:8443/api/v3/y", true, false},
+		{"GET", "http://code.example.com/api/v3/y", false, true},
+		{"GET", "http://127.0.0.1/y", false, true},
+		{"POST", "https://code.example.com/api/v3/y", false, true},
+	} {
+		r := httptest.NewRequest("GET", c.to, nil)
+		r.Header = http.Header{"Authorization": {"Bearer secret"}, "Referer": {"https://code.example.com"}}
+		err := app.Redirect(r, from(c.method))
+		require.Equal(t, c.follow, err == nil, c.to)
+		if c.follow {
+			require.Equal(t, c.token, r.Header.Get("Authorization") != "", c.to)
+			require.Empty(t, r.Header.Get("Referer"))
+		}
+	}
 }
 
 // The server's own network is out of reach, wherever the host sends us.

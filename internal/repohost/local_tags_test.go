@@ -154,7 +154,7 @@ func TestReadWhileGitPacks(t *testing.T) {
 	root := t.TempDir()
 	l := repohost.NewLocal(root)
 	bare, work := bareRepository(t, root)
-	const rounds, files = 25, 20
+	const rounds, files = 12, 20
 	push := func(round int) error {
 		for i := range files {
 			if err := os.WriteFile(filepath.Join(work, fmt.Sprintf("%02d.txt", i)), fmt.Appendf(nil, "%d %s", round, strings.Repeat("x ", 100*i)), 0o600); err != nil {

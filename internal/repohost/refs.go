@@ -91,6 +91,9 @@ func (d *App) committed(ctx context.Context, a Account, repo, sha string) (time.
 			Committer signature `json:"committer"`
 		}
 		err := d.object(ctx, a, repo, "commits", sha, &c)
+		if err == nil && c.Committer.Date.IsZero() {
+			err = senseless()
+		}
 		return c.Committer.Date.UTC(), err
 	})
 }

@@ -82,7 +82,7 @@ func (d *App) buy(ctx context.Context, a Account, s scope) (string, time.Time, e
 	case err != nil:
 		return "", time.Time{}, d.explain(a, "", err)
 	case made.Token == "":
-		return "", time.Time{}, errs.New(errs.Unavailable, "The code host gave an answer that cannot be understood")
+		return "", time.Time{}, senseless()
 	}
 	return made.Token, made.ExpiresAt, nil
 }

@@ -144,7 +144,7 @@ func (p payload) checkRepository() error {
 	owner, name, _ := strings.Cut(p.Repository.FullName, "/")
 	switch {
 	case p.Repository.ID < 0: // a local repository has none
-		return errs.At("repository", "id").Because("must be a positive number")
+		return errs.At("repository", "id").Because("must not be below zero")
 	case owner == "" || name == "" || strings.Contains(name, "/"):
 		return errs.At("repository", "full_name").Because("must be owner/repo")
 	}

@@ -122,7 +122,7 @@ func TestParseDelivery(t *testing.T) {
 		{"push", push(`"main"`, `"`+one+`"`, `"`+one+`"`, "1", `"a/b"`), "ref", "must begin with refs/"},
 		{"push", push(`"refs/heads/main"`, `"x"`, `"`+one+`"`, "1", `"a/b"`), "before", "must be a commit"},
 		{"push", push(`"refs/heads/main"`, `"`+one+`"`, `"`+one+`\n"`, "1", `"a/b"`), "after", "must be a commit"},
-		{"push", push(`"refs/heads/main"`, `"`+one+`"`, `"`+one+`"`, "-1", `"a/b"`), "repository.id", "must be a positive number"},
+		{"push", push(`"refs/heads/main"`, `"`+one+`"`, `"`+one+`"`, "-1", `"a/b"`), "repository.id", "must not be below zero"},
 		{"push", push(`"refs/heads/main"`, `"`+one+`"`, `"`+one+`"`, "1", `"a"`), "repository.full_name", "must be owner/repo"},
 		{"push", push(`"refs/heads/main"`, `"`+one+`"`, `"`+one+`"`, "1", `"a/b/c"`), "repository.full_name", "must be owner/repo"},
 		{"installation", `{"action":"suspend"}`, "installation.id", "must be a positive number"},
@@ -206,7 +206,7 @@ func FuzzParseDelivery(f *testing.F) {
 			require.Positive(t, d.InstallationID)
 			require.False(t, d.InstallationDeleted && d.Suspended != nil)
 		case "repository":
-			require.Positive(t, d.RepoID)
+			require.GreaterOrEqual(t, d.RepoID, int64(0))
 		default:
 			require.Equal(t, repohost.Delivery{Event: event}, d)
 		}
