@@ -147,6 +147,26 @@ func TestBlobReferences(t *testing.T) {
 	require.Equal(t, []string{idle}, w.collect(t, everythingIdle))
 }
 
+// Every column that refers to blobs is listed, and has an index for those who ask it about one blob.
+func TestBlobReferencesAreListed(t *testing.T) {
+	w := newWorld(t)
+	rows, err := w.conn(t).Query(t.Context(), `SELECT f.conrelid::regclass::text || '.' || a.attname,
+			EXISTS (SELECT FROM pg_index i WHERE i.indrelid = f.conrelid AND i.indkey[0] = a.attnum)
+		FROM pg_constraint f JOIN pg_attribute a ON a.attrelid = f.conrelid AND a.attnum = f.conkey[1]
+		WHERE f.contype = 'f' AND f.confrelid = 'blobs'::regclass`)
+	require.NoError(t, err)
+	found := []string{}
+	for rows.Next() {
+		var column string
+		var indexed bool
+		require.NoError(t, rows.Scan(&column, &indexed))
+		require.True(t, indexed, column)
+		found = append(found, column)
+	}
+	require.NoError(t, rows.Err())
+	require.ElementsMatch(t, store.BlobReferences(), found)
+}
+
 // What cannot be removed is tried again, and holds up nothing else.
 func TestCollectBlobsThatStay(t *testing.T) {
 	t.Parallel()
