@@ -106,7 +106,7 @@ func TestUnifiedIsBounded(t *testing.T) {
 			begun := time.Now()
 			require.NotEmpty(t, Unified("old", "new", tt.old, tt.new))
 			t.Log(time.Since(begun))
-			require.Less(t, time.Since(begun), 20*time.Second)
+			require.Less(t, time.Since(begun), time.Minute)
 		})
 	}
 }
