@@ -29,7 +29,9 @@ func TestSignalLimit(t *testing.T) {
 	t.Parallel()
 	url := dbtest.Database(t)
 	var passed atomic.Int64 // since a minute before the hour
-	clock := func() time.Time { return time.Date(2026, 11, 15, 12, 59, 0, 0, time.UTC).Add(time.Duration(passed.Load())) }
+	clock := func() time.Time {
+		return time.Date(2026, 11, 15, 12, 59, 0, 0, time.UTC).Add(time.Duration(passed.Load()))
+	}
 	s := apitest.Open(t, url, dbtest.Open(t, url, store.Options{MaxConns: 10, Clock: clock}))
 	replica := apitest.Open(t, url, dbtest.Open(t, url, store.Options{MaxConns: 10, Clock: clock}))
 	limits := func(r apitest.Response) [3]string {
