@@ -254,6 +254,8 @@ func collect(at errs.Path, fault *jsonschema.ValidationError, found *[]*errs.Err
 		*found = append(*found, at.Because("must be at most %d characters long", k.Want))
 	case *kind.MinLength:
 		*found = append(*found, at.Because("must not be empty"))
+	case *kind.Pattern: // there is one
+		*found = append(*found, at.Because("must not contain control characters"))
 	case *kind.Minimum:
 		*found = append(*found, at.Because("must be at least %s", k.Want.RatString()))
 	case *kind.Maximum:

@@ -88,7 +88,7 @@ type Permission string
 const (
 	PermissionTelemetryWrite   Permission = "TELEMETRY_WRITE"   // Send telemetry.
 	PermissionAlertsWrite      Permission = "ALERTS_WRITE"      // Create, change and delete alerts.
-	PermissionSourcesWrite     Permission = "SOURCES_WRITE"     // Change sources, reviews, eval suites and runs.
+	PermissionSourcesWrite     Permission = "SOURCES_WRITE"     // Change sources, reviews, eval suites and runs; decide on proposals.
 	PermissionCommunityWrite   Permission = "COMMUNITY_WRITE"   // Submit community bundles and signals.
 	PermissionKeysManage       Permission = "KEYS_MANAGE"       // Make and revoke API keys, add and remove members.
 	PermissionRegistryPush     Permission = "REGISTRY_PUSH"     // Create registry entries and use the code-host integration.

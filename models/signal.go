@@ -252,12 +252,16 @@ func (f *SignalFigure) MissedShare() *Rate {
 	return NewRate(share(*f.MissedCount, *f.TotalSignals), *f.TotalSignals)
 }
 
-// What the rows of each level are called.
+// What a row of each level stands for.
 type (
+	// SignalAggregate is a type of signals about a skill.
 	SignalAggregate struct{ SignalFigure }
-	SignalSkill     struct{ SignalFigure }
-	SignalWeek      struct{ SignalFigure }
-	SignalBucket    struct{ SignalFigure }
+	// SignalSkill is a skill.
+	SignalSkill struct{ SignalFigure }
+	// SignalWeek is a week of a skill.
+	SignalWeek struct{ SignalFigure }
+	// SignalBucket is a bucket of queries of a skill.
+	SignalBucket struct{ SignalFigure }
 )
 
 // SignalType is what the row stands for.

@@ -8704,7 +8704,7 @@ enum Permission {
   TELEMETRY_WRITE @wire(name: "telemetry:write")
   "Create, change and delete alerts."
   ALERTS_WRITE @wire(name: "alerts:write")
-  "Change sources, reviews, eval suites and runs."
+  "Change sources, reviews, eval suites and runs; decide on proposals."
   SOURCES_WRITE @wire(name: "sources:write")
   "Submit community bundles and signals."
   COMMUNITY_WRITE @wire(name: "community:write")

@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"skillgraph/internal/ids"
@@ -31,19 +32,16 @@ var demoBundles = []demoBundle{
 // bundles sends them.
 func bundles(ctx context.Context, to ids.ID, contributors []actor, now time.Time) error {
 	for i, b := range demoBundles {
-		queries := ""
+		queries := make([]string, len(b.positive))
 		for n, q := range b.positive {
-			if n > 0 {
-				queries += ", "
-			}
-			queries += fmt.Sprintf(`{"query": %q, "invocation_type": "implicit", "source": "skill_log"}`, q)
+			queries[n] = fmt.Sprintf(`{"query": %q, "invocation_type": "implicit", "source": "skill_log"}`, q)
 		}
 		s, err := models.SubmitBundleInput{CreatorID: to, SkillName: b.skill, Bundle: models.JSON(fmt.Sprintf(`{
 			"schema_version": "1.1", "skill_name": %q, "contributor_id": %q, "created_at": %q, "tool_version": "2.3.%d", "agent_type": "cli", "sanitization_level": "conservative",
 			"positive_queries": [%s], "eval_entries": [{"query": %q, "should_trigger": false}],
 			"grading_summary": {"total_sessions": %d, "graded_sessions": %d, "average_pass_rate": %v, "expectation_count": %d}, "evolution_summary": null,
 			"session_metrics": {"total_sessions": %d, "avg_assistant_turns": 5.5, "avg_tool_calls": 9.2, "avg_errors": 0.4, "top_tools": [{"tool": "read", "count": %d}]}}`,
-			b.skill, ids.New(ids.Unknown, now), now.AddDate(0, 0, -i).Format(time.RFC3339), i, queries, b.negative, 2*b.graded, b.graded, b.passes, 4*b.graded, 2*b.graded, 9*b.graded))}.Submission()
+			b.skill, ids.New(ids.Unknown, now), now.AddDate(0, 0, -i).Format(time.RFC3339), i, strings.Join(queries, ", "), b.negative, 2*b.graded, b.graded, b.passes, 4*b.graded, 2*b.graded, 9*b.graded))}.Submission()
 		if err != nil {
 			return err
 		}

@@ -207,7 +207,7 @@ var contributing = map[string]func(t *testing.T, o store.Org, f foreign){
 		mine := nameSkill(t, o, "secret") // of the same name, and still there is nothing for acme's owner
 		requireNone(t, o.BundleSummariesOf, mine)
 	},
-	"SubmitBundle": func(t *testing.T, o store.Org, f foreign) { // to one's own inbox, with the same words
+	"SubmitBundle": func(t *testing.T, o store.Org, _ foreign) { // to one's own inbox, with the same words
 		_, fresh := submit(t, o, newBundle(t, o.ID(), "secret", 1, "null"))
 		require.True(t, fresh)
 	},

@@ -133,10 +133,10 @@ func (o Org) DecideProposal(ctx context.Context, id ids.ID, approve bool) (*mode
 		if approve {
 			status = models.ProposalStatusApproved
 		}
-		switch p.Status {
-		case status:
+		if p.Status == status {
 			return nil
-		case models.ProposalStatusApplied:
+		}
+		if p.Status == models.ProposalStatusApplied {
 			return errs.New(errs.Conflict, "The proposal is applied already")
 		}
 		p.Status, p.DecidedByID, p.DecidedAt = status, o.by(), new(o.now())
