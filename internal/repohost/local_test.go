@@ -123,9 +123,10 @@ func TestConfined(t *testing.T) {
 	root := t.TempDir()
 	l := repohost.NewLocal(filepath.Join(root, "repos"))
 	secret := gitrepo.Files(map[string]string{"SKILL.md": "secret"})
-	commit(t, root, "repos/other/secret", "main", secret)
+	theirs := commit(t, root, "repos/other/secret", "main", secret)
 	commit(t, root, "outside/secret", "main", secret)
 	own := commit(t, root, "repos/acme/skills", "main", secret)
+	require.Equal(t, theirs, own, "the same commit, so that whoever looks there finds it")
 	link := func(to, from string) { require.NoError(t, os.Symlink(to, filepath.Join(root, "repos", from))) }
 	link("../other/secret.git", "acme/linked.git")
 	link("../../outside/secret.git", "acme/out.git")
