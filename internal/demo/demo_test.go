@@ -29,11 +29,9 @@ func TestLoad(t *testing.T) {
 			t.Parallel()
 			clock := demo.NewClock(now)
 			s := dbtest.Open(t, dbtest.Database(t), store.Options{MaxConns: 10, Clock: clock.Now})
-			blobs := dbtest.Blobs(t, s)
-			begun := time.Now()
 			blobs, repos := dbtest.Blobs(t, s), t.TempDir()
-			key, err := demo.Load(t.Context(), s, blobs, repos, now)
-			key, err := demo.Load(t.Context(), s, blobs, clock)
+			begun := time.Now()
+			key, err := demo.Load(t.Context(), s, blobs, repos, clock)
 			require.NoError(t, err)
 			t.Logf("loaded in %s", time.Since(begun))
 

@@ -64,6 +64,12 @@ func (f *Folder) Take(name string, size int64, content io.Reader) error {
 	return nil
 }
 
+// Claim takes a name and leaves its file out.
+func (f *Folder) Claim(name string) error {
+	_, err := f.paths.Add(name)
+	return err
+}
+
 // Find is the file at a path; nil when there is none.
 func (f *Folder) Find(p string) *File {
 	i := slices.IndexFunc(f.Files, func(file *File) bool { return file.Path == p })

@@ -14,6 +14,7 @@ import (
 	"skillgraph/internal/archive"
 	"skillgraph/internal/blob"
 	"skillgraph/internal/errs"
+	"skillgraph/internal/folder"
 	"skillgraph/internal/ids"
 	"skillgraph/internal/repohost"
 	"skillgraph/internal/store"
@@ -86,7 +87,7 @@ func (h *Hosting) Upload(ctx context.Context, org store.Org, in models.UploadSou
 	if err != nil {
 		return nil, err
 	}
-	defer f.close()
+	defer f.Close()
 	if err := takeUpload(f, in); err != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func (h *Hosting) Upload(ctx context.Context, org store.Org, in models.UploadSou
 }
 
 // takeUpload takes an archive or files, whichever came. What is refused is told of the field that it came in.
-func takeUpload(f *folder, in models.UploadSourceInput) (err error) {
+func takeUpload(f *brought, in models.UploadSourceInput) (err error) {
 	field := "files"
 	if in.File.Value() != nil {
 		field, err = "file", takeArchive(f, in.File.Value())
@@ -113,7 +114,7 @@ func takeUpload(f *folder, in models.UploadSourceInput) (err error) {
 	return errs.Within(err, field)
 }
 
-func takeArchive(f *folder, up *graphql.Upload) error {
+func takeArchive(f *brought, up *graphql.Upload) error {
 	at, ok := up.File.(io.ReaderAt)
 	if !ok {
 		return errors.New("hosting: an upload that is not on disk")
@@ -142,7 +143,7 @@ func (h *Hosting) Sync(ctx context.Context, org store.Org, id ids.ID) (*store.Sa
 	if err != nil {
 		return nil, err
 	}
-	defer f.close()
+	defer f.Close()
 	commit, err := h.read(ctx, who, s, f)
 	if err != nil {
 		return nil, unreadable(ctx, s, err)
@@ -151,7 +152,7 @@ func (h *Hosting) Sync(ctx context.Context, org store.Org, id ids.ID) (*store.Sa
 }
 
 // read takes what is at the head of the source's branch.
-func (h *Hosting) read(ctx context.Context, a repohost.Account, s *models.CloudSource, f *folder) (commit string, err error) {
+func (h *Hosting) read(ctx context.Context, a repohost.Account, s *models.CloudSource, f *brought) (commit string, err error) {
 	if commit, err = h.repos.Resolve(ctx, a, s.RepoFullName, s.DefaultBranch); err != nil {
 		return "", err
 	}
@@ -180,46 +181,21 @@ func unreadable(ctx context.Context, s *models.CloudSource, err error) error {
 }
 
 // save keeps the folder and makes the snapshot.
-func (h *Hosting) save(ctx context.Context, org store.Org, f *folder, c store.Content) (*store.Saved, error) {
+func (h *Hosting) save(ctx context.Context, org store.Org, f *brought, c store.Content) (*store.Saved, error) {
 	var err error
 	if c.Findings, err = f.check(); err != nil {
 		return nil, err
 	}
-	p, err := f.pack()
+	p, err := f.Pack()
 	if err != nil {
 		return nil, err
 	}
-	defer p.close()
-	if err := h.blobs.Put(ctx, p.hash, p.size, p.disk); err != nil {
+	defer p.Close()
+	if err := h.blobs.Put(ctx, p.Hash, p.Size, p); err != nil {
 		return nil, err
 	}
-	c.Files, c.BlobHash, c.Skipped = f.rows(), p.hash, f.skipped
+	c.Files, c.BlobHash, c.Skipped = f.rows(), p.Hash, f.skipped
 	return org.SaveContent(ctx, c)
 }
 
-// walk visits the files that a blob holds.
-func (h *Hosting) walk(ctx context.Context, hash string, visit archive.Visit) error {
-	r, err := h.blobs.Open(ctx, hash)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	return archive.TarGz(r, func(path string, size int64, content io.Reader) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		return visit(path, size, content)
-	})
-}
-
-// contents reads the wanted files of a blob, as far as their first bytes.
-func (h *Hosting) contents(ctx context.Context, hash string, most int64, wanted func(path string) bool) (map[string][]byte, error) {
-	out := map[string][]byte{}
-	err := h.walk(ctx, hash, func(path string, _ int64, content io.Reader) (err error) {
-		if wanted(path) {
-			out[path], err = io.ReadAll(io.LimitReader(content, most))
-		}
-		return err
-	})
-	return out, err
-}
+func (h *Hosting) folders() folder.Reader { return folder.Reader{Blobs: h.blobs} }

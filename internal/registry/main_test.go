@@ -47,6 +47,7 @@ type shop struct {
 	url, folder string
 	acme, other store.Org
 	passed      *atomic.Int64
+	shelf       *ids.ID // an entry, once it is made
 }
 
 func newShop(t *testing.T) *shop {

@@ -32,7 +32,7 @@ func installation(t *testing.T, org store.Org, id ids.ID) *models.Installation {
 	return found[id]
 }
 
-func report(entry ids.ID, hash string) *models.SyncInput {
+func reported(entry ids.ID, hash string) *models.SyncInput {
 	return &models.SyncInput{EntryID: entry, CurrentVersionHash: hash}
 }
 
@@ -171,7 +171,7 @@ func TestSync(t *testing.T) {
 		"revoked":         {second.ContentHash, second, &second.ContentHash, models.SyncStatusOutdated, true},
 	} {
 		pass(time.Minute)
-		got := synced(t, w.acme, "laptop", report(e.ID, c.hash))
+		got := synced(t, w.acme, "laptop", reported(e.ID, c.hash))
 		require.Len(t, got, 1, name)
 		s := got[0]
 		require.Equal(t, e.ID, s.EntryID)
@@ -226,7 +226,7 @@ func TestSyncWithNothingCurrent(t *testing.T) {
 		second.ContentHash:    {models.SyncStatusUnknown, nil}, // rolled back from, and nobody knows better
 		"none":                {models.SyncStatusUnknown, nil},
 	} {
-		got := synced(t, w.acme, "laptop", report(e.Entry.ID, hash))[0]
+		got := synced(t, w.acme, "laptop", reported(e.Entry.ID, hash))[0]
 		require.False(t, got.HasUpdate())
 		require.Nil(t, got.LatestVersion)
 		require.Nil(t, got.LatestContentHash)
@@ -246,7 +246,7 @@ func TestSyncTwins(t *testing.T) {
 		require.NoError(t, err)
 	}
 	ask := func() string {
-		return *synced(t, w.acme, "", report(e.Entry.ID, e.Version.ContentHash))[0].CurrentVersion
+		return *synced(t, w.acme, "", reported(e.Entry.ID, e.Version.ContentHash))[0].CurrentVersion
 	}
 	require.Equal(t, "1.0.2", ask())
 	_, err := w.acme.Rollback(t.Context(), e.Entry.ID, new("1.0.0"), nil)
@@ -264,7 +264,7 @@ func TestSyncOfATagThatIsNone(t *testing.T) {
 	in.ContentHash = new("none")
 	made, err := w.create(t.Context(), w.acme, newEntry("pdf"), in, "bytes")
 	require.NoError(t, err)
-	require.True(t, synced(t, w.acme, "", report(made.Entry.ID, "none"))[0].HasUpdate())
+	require.True(t, synced(t, w.acme, "", reported(made.Entry.ID, "none"))[0].HasUpdate())
 }
 
 // Entries that the caller does not see are left out; the others come in the order asked for, each as often as asked for.
@@ -278,8 +278,8 @@ func TestSyncMany(t *testing.T) {
 	i, j := install(t, w.acme, a.Entry.ID, "laptop"), install(t, w.acme, a.Entry.ID, "desk")
 	second := w.version(t, w.acme, a.Entry, "1.1.0")
 	got := synced(t, w.acme, "laptop",
-		report(b.Entry.ID, "none"), report(gone.Entry.ID, "none"), report(hidden.Entry.ID, "none"), report(ids.New(ids.Entry, noon), "none"), report(w.owner.UserID, "none"),
-		report(a.Entry.ID, a.Version.ContentHash), report(open.Entry.ID, open.Version.ContentHash), report(a.Entry.ID, second.ContentHash), report(a.Entry.ID, "none"))
+		reported(b.Entry.ID, "none"), reported(gone.Entry.ID, "none"), reported(hidden.Entry.ID, "none"), reported(ids.New(ids.Entry, noon), "none"), reported(w.owner.UserID, "none"),
+		reported(a.Entry.ID, a.Version.ContentHash), reported(open.Entry.ID, open.Version.ContentHash), reported(a.Entry.ID, second.ContentHash), reported(a.Entry.ID, "none"))
 	names := []string{}
 	for _, s := range got {
 		names = append(names, fmt.Sprint(s.Name, " ", s.HasUpdate()))
@@ -291,13 +291,13 @@ func TestSyncMany(t *testing.T) {
 	require.Empty(t, synced(t, w.acme, "laptop"))
 
 	before := w.dump(t, w.acme)
-	synced(t, w.acme, "", report(a.Entry.ID, second.ContentHash))
-	synced(t, w.acme, "unknown device", report(a.Entry.ID, second.ContentHash))
-	_, err := w.acme.Sync(t.Context(), slices.Repeat([]*models.SyncInput{report(a.Entry.ID, "none")}, 1001), new("laptop"))
+	synced(t, w.acme, "", reported(a.Entry.ID, second.ContentHash))
+	synced(t, w.acme, "unknown device", reported(a.Entry.ID, second.ContentHash))
+	_, err := w.acme.Sync(t.Context(), slices.Repeat([]*models.SyncInput{reported(a.Entry.ID, "none")}, 1001), new("laptop"))
 	requireCode(t, errs.Invalid, err)
 	require.Equal(t, []string{"installations"}, pathOf(err))
 	require.Equal(t, before, w.dump(t, w.acme))
-	require.Len(t, synced(t, w.acme, "laptop", slices.Repeat([]*models.SyncInput{report(a.Entry.ID, "none")}, 1000)...), 1000)
+	require.Len(t, synced(t, w.acme, "laptop", slices.Repeat([]*models.SyncInput{reported(a.Entry.ID, "none")}, 1000)...), 1000)
 }
 
 // The check is about what is recorded, on one device or on all, by name.
@@ -333,7 +333,7 @@ func TestSyncStatements(t *testing.T) {
 	for n := range 100 {
 		e := w.entry(t, w.acme, fmt.Sprint("entry-", n), models.VisibilityOrg)
 		install(t, w.acme, e.Entry.ID, "laptop")
-		in = append(in, report(e.Entry.ID, e.Version.ContentHash))
+		in = append(in, reported(e.Entry.ID, e.Version.ContentHash))
 	}
 	cost := func(n int, device string) int64 {
 		before := w.Statements()

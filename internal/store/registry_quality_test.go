@@ -87,7 +87,7 @@ func TestQualityOf(t *testing.T) {
 			require.Nil(t, got[unused].AvgConfidence())
 		}
 
-		evidence, err := org.EvidenceOf(t.Context(), []ids.ID{made.Entry.ID, theirs.Entry.ID})
+		evidence, err := org.EntryEvidenceOf(t.Context(), []ids.ID{made.Entry.ID, theirs.Entry.ID})
 		require.NoError(t, err)
 		require.Equal(t, 12, evidence[made.Entry.ID].GradedSessions, "of the skill, whatever the version")
 		require.Equal(t, models.NewRate(new(2.25/12), 12), evidence[made.Entry.ID].PassRate())
@@ -122,7 +122,7 @@ func TestEvidenceOf(t *testing.T) {
 	w.used(t, w.Org, "known", nil, 0.5)
 	known := r.entry(t, w.Org, "known", models.VisibilityOrg).Entry
 	require.Equal(t, w.skill(t, "known").ID, known.SkillID)
-	got, err := w.EvidenceOf(t.Context(), []ids.ID{fresh.ID, known.ID})
+	got, err := w.EntryEvidenceOf(t.Context(), []ids.ID{fresh.ID, known.ID})
 	require.NoError(t, err)
 	require.Zero(t, got[fresh.ID].GradedSessions)
 	require.Nil(t, got[fresh.ID].PassRate())

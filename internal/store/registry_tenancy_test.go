@@ -51,10 +51,10 @@ func (w world) shelved(t *testing.T, org store.Org, name string, visibility mode
 var shelving = map[string]func(t *testing.T, o store.Org, f foreign){
 	"EntriesByID":       func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.EntriesByID, f.entry) },
 	"OrganizationNames": func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.OrganizationNames, f.entry) },
-	"EvidenceOf":        func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.EvidenceOf, f.entry) },
+	"EntryEvidenceOf":        func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.EntryEvidenceOf, f.entry) },
 	"VersionsByID":      func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.VersionsByID, f.current) },
 	"ManifestsOf":       func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.ManifestsOf, f.current) },
-	"FilesOf":           func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.FilesOf, f.current) },
+	"VersionFilesOf":           func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.VersionFilesOf, f.current) },
 	"QualityOf":         func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.QualityOf, f.current) },
 	"InstallationCounts": func(t *testing.T, o store.Org, f foreign) {
 		requireNone(t, o.InstallationCounts, f.entry)
@@ -173,10 +173,10 @@ func init() {
 // open is what anybody gets for an entry that is public or unlisted: a line for each of shelving.
 var open = map[string]func(t *testing.T, o store.Org, f foreign){
 	"EntriesByID":  func(t *testing.T, o store.Org, f foreign) { requireOne(t, o.EntriesByID, f.entry) },
-	"EvidenceOf":   func(t *testing.T, o store.Org, f foreign) { requireOne(t, o.EvidenceOf, f.entry) },
+	"EntryEvidenceOf":   func(t *testing.T, o store.Org, f foreign) { requireOne(t, o.EntryEvidenceOf, f.entry) },
 	"VersionsByID": func(t *testing.T, o store.Org, f foreign) { requireOne(t, o.VersionsByID, f.current) },
 	"ManifestsOf":  func(t *testing.T, o store.Org, f foreign) { requireOne(t, o.ManifestsOf, f.current) },
-	"FilesOf":      func(t *testing.T, o store.Org, f foreign) { requireOne(t, o.FilesOf, f.current) },
+	"VersionFilesOf":      func(t *testing.T, o store.Org, f foreign) { requireOne(t, o.VersionFilesOf, f.current) },
 	"OrganizationNames": func(t *testing.T, o store.Org, f foreign) {
 		got, err := o.OrganizationNames(t.Context(), []ids.ID{f.entry})
 		require.NoError(t, err)
@@ -311,10 +311,10 @@ func TestOwnShelf(t *testing.T) {
 		requireOne(t, o.EntriesByID, f.entry)
 		requireOne(t, o.EntriesOfSkills, f.skill)
 		requireOne(t, o.OrganizationNames, f.entry)
-		requireOne(t, o.EvidenceOf, f.entry)
+		requireOne(t, o.EntryEvidenceOf, f.entry)
 		requireOne(t, o.VersionsByID, f.current)
 		requireOne(t, o.ManifestsOf, f.current)
-		requireOne(t, o.FilesOf, f.current)
+		requireOne(t, o.VersionFilesOf, f.current)
 		requireOne(t, o.QualityOf, f.current)
 		requireOne(t, o.InstallationCounts, f.entry)
 		requireOne(t, o.VersionInstallationCounts, f.current)

@@ -398,7 +398,7 @@ func TestCreateEntry(t *testing.T) {
 	}, out.Version)
 	require.Equal(t, out.Entry, w.one(t, w.acme, out.Entry.ID))
 	require.Equal(t, []*models.RegistryVersion{out.Version}, versions(t, w.acme, out.Entry.ID))
-	files, err := w.acme.FilesOf(t.Context(), []ids.ID{out.Version.ID})
+	files, err := w.acme.VersionFilesOf(t.Context(), []ids.ID{out.Version.ID})
 	require.NoError(t, err)
 	require.Equal(t, []*models.FileInfo{&a.Files[0]}, files[out.Version.ID])
 	manifests, err := w.acme.ManifestsOf(t.Context(), []ids.ID{out.Version.ID})
@@ -542,17 +542,17 @@ func TestManifestsOfManyVersions(t *testing.T) {
 	e := w.entry(t, w.acme, "pdf", models.VisibilityOrg)
 	both := []ids.ID{e.Version.ID, w.version(t, w.acme, e.Entry, "1.1.0").ID}
 	require.Equal(t, 2, w.count(t, "SELECT count(*) FROM registry_versions WHERE files_size = octet_length(files::text)"))
-	got, err := w.acme.FilesOf(t.Context(), both)
+	got, err := w.acme.VersionFilesOf(t.Context(), both)
 	require.NoError(t, err)
 	require.Len(t, got, 2)
 	dbtest.Exec(t, w.url, "UPDATE registry_versions SET files_size = 40 * 1024 * 1024")
 	_, err = w.acme.ManifestsOf(t.Context(), both)
 	requireCode(t, errs.TooComplex, err)
-	_, err = w.acme.FilesOf(t.Context(), both)
+	_, err = w.acme.VersionFilesOf(t.Context(), both)
 	requireCode(t, errs.TooComplex, err)
 	for _, one := range both {
 		requireOne(t, w.acme.ManifestsOf, one)
-		requireOne(t, w.acme.FilesOf, one)
+		requireOne(t, w.acme.VersionFilesOf, one)
 	}
 }
 
