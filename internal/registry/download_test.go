@@ -28,7 +28,7 @@ import (
 // serve is a whole server of the shop.
 func (s *shop) serve(t *testing.T, db *store.Store, r *registry.Registry) *httptest.Server {
 	t.Helper()
-	srv, err := server.New(server.Config{Store: db, Blobs: r.Blobs, Clock: s.now})
+	srv, err := server.New(server.Config{Store: db, Registry: r, Clock: s.now})
 	require.NoError(t, err)
 	web := httptest.NewServer(srv)
 	t.Cleanup(web.Close)

@@ -171,7 +171,7 @@ func (s *shop) requireWhole(t *testing.T, conn *pgx.Conn, entry ids.ID) {
 	for _, v := range list[entry].Nodes {
 		keys = append(keys, v.ID)
 	}
-	files, err := s.acme.FilesOf(t.Context(), keys)
+	files, err := s.acme.VersionFilesOf(t.Context(), keys)
 	require.NoError(t, err)
 	_, other := s.open(t) // which has verified nothing yet
 	for i, v := range list[entry].Nodes {

@@ -51,10 +51,10 @@ func (w world) shelved(t *testing.T, org store.Org, name string, visibility mode
 var shelving = map[string]func(t *testing.T, o store.Org, f foreign){
 	"EntriesByID":       func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.EntriesByID, f.entry) },
 	"OrganizationNames": func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.OrganizationNames, f.entry) },
-	"EntryEvidenceOf":        func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.EntryEvidenceOf, f.entry) },
+	"EntryEvidenceOf":   func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.EntryEvidenceOf, f.entry) },
 	"VersionsByID":      func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.VersionsByID, f.current) },
 	"ManifestsOf":       func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.ManifestsOf, f.current) },
-	"VersionFilesOf":           func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.VersionFilesOf, f.current) },
+	"VersionFilesOf":    func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.VersionFilesOf, f.current) },
 	"QualityOf":         func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.QualityOf, f.current) },
 	"InstallationCounts": func(t *testing.T, o store.Org, f foreign) {
 		requireNone(t, o.InstallationCounts, f.entry)
@@ -172,11 +172,11 @@ func init() {
 
 // open is what anybody gets for an entry that is public or unlisted: a line for each of shelving.
 var open = map[string]func(t *testing.T, o store.Org, f foreign){
-	"EntriesByID":  func(t *testing.T, o store.Org, f foreign) { requireOne(t, o.EntriesByID, f.entry) },
-	"EntryEvidenceOf":   func(t *testing.T, o store.Org, f foreign) { requireOne(t, o.EntryEvidenceOf, f.entry) },
-	"VersionsByID": func(t *testing.T, o store.Org, f foreign) { requireOne(t, o.VersionsByID, f.current) },
-	"ManifestsOf":  func(t *testing.T, o store.Org, f foreign) { requireOne(t, o.ManifestsOf, f.current) },
-	"VersionFilesOf":      func(t *testing.T, o store.Org, f foreign) { requireOne(t, o.VersionFilesOf, f.current) },
+	"EntriesByID":     func(t *testing.T, o store.Org, f foreign) { requireOne(t, o.EntriesByID, f.entry) },
+	"EntryEvidenceOf": func(t *testing.T, o store.Org, f foreign) { requireOne(t, o.EntryEvidenceOf, f.entry) },
+	"VersionsByID":    func(t *testing.T, o store.Org, f foreign) { requireOne(t, o.VersionsByID, f.current) },
+	"ManifestsOf":     func(t *testing.T, o store.Org, f foreign) { requireOne(t, o.ManifestsOf, f.current) },
+	"VersionFilesOf":  func(t *testing.T, o store.Org, f foreign) { requireOne(t, o.VersionFilesOf, f.current) },
 	"OrganizationNames": func(t *testing.T, o store.Org, f foreign) {
 		got, err := o.OrganizationNames(t.Context(), []ids.ID{f.entry})
 		require.NoError(t, err)

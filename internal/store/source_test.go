@@ -122,12 +122,14 @@ func TestDeleteSource(t *testing.T) {
 
 // hosting is the part of the table of tenancy that is about sources: here the other organization has one with a snapshot.
 var hosting = map[string]func(t *testing.T, o store.Org, f foreign){
-	"SourcesByID":           func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.SourcesByID, f.source) },
-	"SnapshotsByID":         func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.SnapshotsByID, f.snapshot) },
-	"CurrentSnapshots":      func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.CurrentSnapshots, f.source) },
-	"ReportsByID":           func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.ReportsByID, f.report) },
-	"ReportsOfSnapshots":    func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.ReportsOfSnapshots, f.snapshot) },
-	"RepoInstallationsByID": func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.RepoInstallationsByID, f.installation) },
+	"SourcesByID":        func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.SourcesByID, f.source) },
+	"SnapshotsByID":      func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.SnapshotsByID, f.snapshot) },
+	"CurrentSnapshots":   func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.CurrentSnapshots, f.source) },
+	"ReportsByID":        func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.ReportsByID, f.report) },
+	"ReportsOfSnapshots": func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.ReportsOfSnapshots, f.snapshot) },
+	"RepoInstallationsByID": func(t *testing.T, o store.Org, f foreign) {
+		requireNone(t, o.RepoInstallationsByID, f.repoInstallation)
+	},
 	"Source": func(t *testing.T, o store.Org, f foreign) {
 		_, err := o.Source(t.Context(), f.source)
 		requireCode(t, errs.Forbidden, err) // the interface says so for sources
@@ -221,7 +223,7 @@ func (w world) hosted(t *testing.T, org store.Org, f *foreign) {
 	}
 	i, _, err := org.BindInstallation(t.Context(), bind(7, name), true)
 	require.NoError(t, err)
-	f.installation = i.ID
+	f.repoInstallation = i.ID
 }
 
 // The same verbs find what is the organization's own.
@@ -236,7 +238,7 @@ func TestOwnSources(t *testing.T) {
 	requireOne(t, o.CurrentSnapshots, f.source)
 	requireOne(t, o.ReportsByID, f.report)
 	requireOne(t, o.ReportsOfSnapshots, f.snapshot)
-	requireOne(t, o.InstallationsByID, f.installation)
+	requireOne(t, o.InstallationsByID, f.repoInstallation)
 	changes, err := o.FileChanges(t.Context(), f.snapshot, ids.New(ids.Snapshot, time.Now()))
 	require.NoError(t, err)
 	require.Len(t, changes, 1)

@@ -19,10 +19,11 @@ import (
 type foreign struct {
 	org, user, key, suite, revision, event, source ids.ID
 	skill, push, alert, incident, notification     ids.ID // see watched
-	snapshot, report, installation                 ids.ID // see hosted
+	snapshot, report, repoInstallation             ids.ID // see hosted
 	bundle, proposal                               ids.ID // see contributed
 	suggestion, review, run, result                ids.ID // see reviewed
 	shelf                                                 // see shelved
+	linked                                                // see linked
 }
 
 func (w world) objects(t *testing.T, org store.Org, owner *models.Viewer) foreign {
@@ -187,6 +188,10 @@ func TestTenancy(t *testing.T) {
 			if shelving[m.Name] != nil || shut[m.Name] != nil {
 				f.shelf = w.shelved(t, w.other, "secret", models.VisibilityOrg)
 			}
+			if linking[m.Name] != nil {
+				f.shelf = w.shelved(t, w.other, "secret", models.VisibilityOrg)
+				f.linked = w.linked(t, w.other, f.shelf.entry)
+			}
 			before := w.dump(t, w.other)
 			verb(t, w.acme, f)
 			require.Equal(t, before, w.dump(t, w.other), "nothing of theirs has changed")
@@ -226,6 +231,9 @@ func (w world) dump(t *testing.T, org store.Org) (all string) {
 		(SELECT json_agg(t ORDER BY t.id) FROM suggestion_reviews t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t.id) FROM eval_runs t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t.id) FROM eval_results t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM repo_links t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM publish_attempts t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM repo_deliveries t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t.id) FROM registry_entries t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t.id) FROM registry_versions t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t.number) FROM registry_releases t WHERE org_id = $1),
