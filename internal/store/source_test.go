@@ -238,7 +238,7 @@ func TestOwnSources(t *testing.T) {
 	requireOne(t, o.CurrentSnapshots, f.source)
 	requireOne(t, o.ReportsByID, f.report)
 	requireOne(t, o.ReportsOfSnapshots, f.snapshot)
-	requireOne(t, o.InstallationsByID, f.repoInstallation)
+	requireOne(t, o.RepoInstallationsByID, f.repoInstallation)
 	changes, err := o.FileChanges(t.Context(), f.snapshot, ids.New(ids.Snapshot, time.Now()))
 	require.NoError(t, err)
 	require.Len(t, changes, 1)
@@ -263,14 +263,14 @@ func TestForeignKeysOfSources(t *testing.T) {
 	theirs.source, theirs.skill, theirs.snapshot = s.Source.ID, *s.Source.SkillID, s.Snapshot.ID
 	i, _, err := w.other.BindInstallation(t.Context(), bind(8, "other"), true)
 	require.NoError(t, err)
-	theirs.installation = i.ID
+	theirs.repoInstallation = i.ID
 	conn := w.conn(t)
 	for name, row := range map[string]struct {
 		sql      string
 		own, bad []any
 	}{
 		"source to skill":        {"UPDATE cloud_sources SET skill_id = $2 WHERE org_id = $1", []any{w.acme.ID(), mine.skill}, []any{w.acme.ID(), theirs.skill}},
-		"source to installation": {"UPDATE cloud_sources SET repo_installation_id = $2 WHERE org_id = $1", []any{w.acme.ID(), mine.installation}, []any{w.acme.ID(), theirs.installation}},
+		"source to installation": {"UPDATE cloud_sources SET repo_installation_id = $2 WHERE org_id = $1", []any{w.acme.ID(), mine.repoInstallation}, []any{w.acme.ID(), theirs.repoInstallation}},
 		"source to maker":        {"UPDATE cloud_sources SET created_by = $2 WHERE org_id = $1", []any{w.acme.ID(), w.owner.UserID}, []any{w.acme.ID(), w.stranger.UserID}},
 		"snapshot to source":     {"UPDATE snapshots SET source_id = $2 WHERE org_id = $1", []any{w.acme.ID(), mine.source}, []any{w.acme.ID(), theirs.source}},
 		"snapshot to maker":      {"UPDATE snapshots SET created_by = $2 WHERE org_id = $1", []any{w.acme.ID(), w.owner.UserID}, []any{w.acme.ID(), w.stranger.UserID}},
