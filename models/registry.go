@@ -216,6 +216,7 @@ type Download struct {
 	ContentHash string `bun:"content_hash"`
 }
 
+// How much may be said.
 const (
 	maxDescription = 4000
 	maxSummary     = 10_000

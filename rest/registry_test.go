@@ -34,11 +34,11 @@ func parts(t testing.TB, metadata string) []apitest.Part {
 	}
 }
 
-// send posts a form.
-func send(t testing.TB, srv *apitest.Server, path string, parts ...apitest.Part) apitest.Response {
+// create sends a form that should make an entry.
+func create(t testing.TB, srv *apitest.Server, parts ...apitest.Part) apitest.Response {
 	t.Helper()
 	header, body := apitest.Form(t, parts...)
-	return srv.Do(t, "owner", http.MethodPost, path, header, body)
+	return srv.Do(t, "owner", http.MethodPost, registry, header, body)
 }
 
 // TestRegistryClients: what clients make of "multipart/form-data with a JSON string and a file".
@@ -67,9 +67,9 @@ func TestRegistryClients(t *testing.T) {
 	} {
 		n++
 		metadata := fmt.Sprintf(`{"name": "skill-%d", "entry_type": "skill", "description": null, "version": "1", "change_summary": null, "file_manifest": null, "content_hash": null, "visibility": null, "source_repo": null, "cli_version": "3"}`, n)
-		res := send(t, srv, registry, as(parts(t, metadata))...)
+		res := create(t, srv, as(parts(t, metadata))...)
 		require.Equal(t, http.StatusCreated, res.Status, "%s: %s", name, res.Body)
-		require.Equal(t, http.StatusOK, send(t, srv, registry, as(parts(t, metadata))...).Status, "%s, again", name)
+		require.Equal(t, http.StatusOK, create(t, srv, as(parts(t, metadata))...).Status, "%s, again", name)
 	}
 
 	// Without a length: the body comes in chunks.
@@ -160,7 +160,7 @@ func TestRegistryHostile(t *testing.T) {
 		"a version too long":     {parts(t, `{"name": "pdf", "version": "`+strings.Repeat("1", 129)+`"}`), 400, "must be 1 to 128 letters"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			res := send(t, srv, registry, tt.parts...)
+			res := create(t, srv, tt.parts...)
 			require.Equal(t, tt.status, res.Status, "%.300s", res.Body)
 			require.Contains(t, string(res.Body), tt.says)
 			requireNothing(t, srv, dir)
@@ -181,7 +181,7 @@ func TestRegistryHostile(t *testing.T) {
 			requireNothing(t, srv, dir)
 		}
 	})
-	require.Equal(t, http.StatusCreated, send(t, srv, registry, good...).Status, "it still works")
+	require.Equal(t, http.StatusCreated, create(t, srv, good...).Status, "it still works")
 	files, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, files)
@@ -302,4 +302,35 @@ func TestRegistryStatements(t *testing.T) {
 	require.Equal(t, map[string]int64{
 		"list": 4, "public": 5, "search": 5, "detail": 8, "versions": 5, "installations": 4, "installed": 4, "sync check": 1,
 	}, few)
+}
+
+// TestRegistryTruncated: what shows no pages shows a thousand, and says when there are more.
+func TestRegistryTruncated(t *testing.T) {
+	t.Parallel()
+	srv := apitest.New(t)
+	res := create(t, srv, parts(t, `{"name": "pdf", "version": "1"}`)...).JSON(t)
+	id := res["entry"].(map[string]any)["id"].(string)
+	more := func(from, to int) {
+		dbtest.Exec(t, srv.Database, `INSERT INTO registry_versions (org_id, id, entry_id, number, version, precedence, prerelease, content_hash, hashes, size, file_count, files, source, pushed_at)
+			SELECT org_id, gen_random_uuid(), entry_id, n, 'v' || n, '', false, content_hash, hashes, size, file_count, files, source, pushed_at
+			FROM registry_versions, generate_series($1::int, $2::int) n WHERE number = 1`, from, to)
+	}
+	list := func(path string) (string, []any) {
+		res := srv.REST(t, "viewer", http.MethodGet, registry+path, "")
+		require.Equal(t, http.StatusOK, res.Status, "%.300s", res.Body)
+		return res.Header.Get("X-Truncated"), res.JSON(t)["versions"].([]any)
+	}
+	more(2, 1000)
+	for _, path := range []string{"/" + id, "/" + id + "/versions"} {
+		truncated, all := list(path)
+		require.Empty(t, truncated)
+		require.Len(t, all, 1000)
+	}
+	more(1001, 1001)
+	for _, path := range []string{"/" + id, "/" + id + "/versions"} {
+		truncated, all := list(path)
+		require.Equal(t, "true", truncated)
+		require.Len(t, all, 1000)
+		require.Equal(t, "v1001", all[0].(map[string]any)["version"], "newest push first")
+	}
 }

@@ -36,7 +36,7 @@ type serveConfig struct {
 func serve(ctx context.Context, e env, args []string) error {
 	cfg := serveConfig{flags: newFlags(e, "serve")}
 	cfg.StringVar(&cfg.addr, "addr", "127.0.0.1:8080", "address to listen on")
-	cfg.StringVar(&cfg.baseURL, "base-url", "", "how clients reach the server, for links (default: http://<addr>)")
+	cfg.StringVar(&cfg.baseURL, "base-url", "", "how clients reach the server, for links (default: where a request came in, and http://<addr>)")
 	cfg.StringVar(&cfg.metricsAddr, "metrics-addr", "", "an address of its own for /metrics (default: it is on --addr)")
 	cfg.StringVar(&cfg.logFormat, "log-format", "text", "text or json")
 	cfg.StringVar(&cfg.logLevel, "log-level", "info", "debug, info, warn or error")
