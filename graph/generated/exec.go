@@ -5684,8 +5684,8 @@ type RegistryVersion implements Node {
     path: String!
   ): FileContent @cost(weight: 500)
   """
-  What changed since another version of the same entry. Texts of up to 200 KiB are compared line by line, up to 1 MiB of
-  changes in all.
+  What changed since another version of the same entry. Texts of up to 200 KiB are compared line by line, up to 8 MiB of
+  texts and 1 MiB of changes in all.
   """
   diff(
     "The older version; when omitted, the one pushed before this one, or nothing at all for the first."

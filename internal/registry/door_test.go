@@ -152,7 +152,7 @@ func TestClientsWord(t *testing.T) {
 	archive := skill(t, "good")
 	for field, in := range map[string]models.NewVersion{
 		"contentHash":  {Version: "1.0.0", ContentHash: new(hash([]byte("other")))},
-		"fileManifest": {Version: "1.0.0", FileManifest: models.JSON(`[]`)},
+		"fileManifest": {Version: "1.0.0", FileManifest: models.JSON(`[{"path": "gone", "hash": "x", "size": 1}]`)},
 	} {
 		_, err := s.CreateEntry(t.Context(), s.acme, newEntry("pdf"), in, bytes.NewReader(archive))
 		require.Equal(t, []string{"metadata", field}, requireCode(t, errs.Invalid, err).Path)
