@@ -70,7 +70,8 @@ CREATE TABLE registry_versions (
 );
 CREATE INDEX registry_versions_by_push ON registry_versions (entry_id, number);
 CREATE INDEX registry_versions_by_precedence ON registry_versions (entry_id, precedence, number);
-CREATE INDEX registry_versions_by_content ON registry_versions (content_hash);
+CREATE INDEX registry_versions_by_content ON registry_versions (content_hash, entry_id, number);
+CREATE INDEX registry_versions_by_tag ON registry_versions (client_tag, entry_id, number) WHERE client_tag IS NOT NULL;
 
 -- The current version is always one of the entry, and was not revoked.
 ALTER TABLE registry_entries ADD CONSTRAINT registry_entries_current_fkey

@@ -114,7 +114,8 @@ type file struct{ path, text string }
 func packed(t testing.TB, files ...file) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	gz := gzip.NewWriter(&out)
+	gz, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	require.NoError(t, err)
 	w := tar.NewWriter(gz)
 	for _, f := range files {
 		require.NoError(t, w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: f.path, Size: int64(len(f.text)), Mode: 0o644}))

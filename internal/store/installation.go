@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 
 	"skillgraph/internal/errs"
 	"skillgraph/internal/ids"
@@ -110,6 +111,20 @@ func (o Org) SyncCheck(ctx context.Context, device *string) ([]*models.SyncEntry
 		ORDER BY e.name, e.id, h.number LIMIT $4`, o.id, o.actor, device, models.MaxSync)
 }
 
+// named is the version of e that a device calls s.hash. Where several have the same bytes, or the same tag, it is the current one,
+// else the newest.
+var named = `SELECT * FROM (
+		SELECT v.* FROM registry_versions v WHERE v.id = e.current_version_id AND s.hash IN (v.content_hash, v.client_tag)
+		UNION ALL ` + newestBy("content_hash") + ` UNION ALL ` + newestBy("client_tag") + `
+	) v ORDER BY v.id = e.current_version_id DESC, v.number DESC LIMIT 1`
+
+// newestBy looks into the index where the newest would be, and whether it is there: the planner must not think of reading the
+// entry's versions one by one, of which somebody may have made any number.
+func newestBy(column string) string {
+	return strings.ReplaceAll(`SELECT * FROM (SELECT v.* FROM registry_versions v WHERE v.<c> IS NOT NULL AND (v.<c>, v.entry_id, v.number) <= (s.hash, e.id, 2147483647)
+		ORDER BY v.<c> DESC, v.entry_id DESC, v.number DESC LIMIT 1) v WHERE v.<c> = s.hash AND v.entry_id = e.id`, "<c>", column)
+}
+
 // Sync says what to do about what a device has and, where the device is recorded, remembers it.
 func (o Org) Sync(ctx context.Context, in []*models.SyncInput, device *string) ([]*models.SyncEntry, error) {
 	if err := models.CheckSync(in); err != nil {
@@ -131,8 +146,7 @@ func (o Org) Sync(ctx context.Context, in []*models.SyncInput, device *string) (
 		out, err := query[models.SyncEntry](ctx, o.pg, held+`, s.hash AS held_hash FROM unnest($2::uuid[], $3::text[]) WITH ORDINALITY AS s(entry_id, hash, n)
 			JOIN registry_entries e ON e.id = s.entry_id AND `+visible+`
 			LEFT JOIN registry_versions c ON c.id = e.current_version_id
-			LEFT JOIN LATERAL (SELECT v.* FROM registry_versions v WHERE v.entry_id = e.id AND (v.content_hash = s.hash OR v.client_tag = s.hash)
-				ORDER BY v.id = e.current_version_id DESC, v.number DESC LIMIT 1) h ON true
+			LEFT JOIN LATERAL (`+named+`) h ON true
 			ORDER BY s.n`, o.id, entries, hashes)
 		if err != nil || device == nil {
 			return out, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"skillgraph/internal/dbtest"
 	"skillgraph/internal/errs"
 	"skillgraph/internal/ids"
 	"skillgraph/internal/store"
@@ -348,6 +349,36 @@ func TestSyncStatements(t *testing.T) {
 		require.Equal(t, one, cost(100, device))
 		require.LessOrEqual(t, one, int64(6))
 	}
+}
+
+// Somebody may publish the same bytes under any number of names, and ask for them any number of times: a report reads a few rows
+// for each, not all of them.
+func TestSyncReadsFewRows(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	e := w.entry(t, w.acme, "pdf", models.VisibilityOrg)
+	const many = 2000
+	dbtest.Exec(t, w.url, `INSERT INTO registry_versions (org_id, id, entry_id, number, version, precedence, prerelease, content_hash, client_tag, hashes, size, file_count, files, files_size, source, pushed_at)
+		SELECT v.org_id, gen_random_uuid(), v.entry_id, n, 'n' || n, '', false, v.content_hash, 'tag', '{}', 1, 1, '[]', 2, 'CLI', now() FROM registry_versions v, generate_series(2, $1::int) n`, many)
+	dbtest.Exec(t, w.url, "ANALYZE registry_versions")
+	s, err := store.Open(t.Context(), w.url, store.Options{MaxConns: 1})
+	require.NoError(t, err)
+	var in []*models.SyncInput
+	for n := range 100 {
+		in = append(in, report(e.Entry.ID, e.Version.ContentHash), report(e.Entry.ID, "tag"), report(e.Entry.ID, hash(fmt.Sprint(n))))
+	}
+	got := synced(t, s.Org(w.acme.ID(), w.owner.UserID), "", in...)
+	require.Equal(t, "1.0.0", *got[0].CurrentVersion)
+	require.Equal(t, fmt.Sprint("n", many), *got[1].CurrentVersion)
+	require.Nil(t, got[2].CurrentVersion)
+	s.Close() // a connection tells what it has read when it ends
+	conn, scans, read := w.conn(t), 0, 0
+	for end := time.Now().Add(20 * time.Second); scans == 0 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		require.NoError(t, conn.QueryRow(t.Context(), `SELECT (SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'registry_versions_by_tag'),
+			(SELECT idx_tup_fetch + seq_tup_read FROM pg_stat_user_tables WHERE relname = 'registry_versions')`).Scan(&scans, &read))
+	}
+	require.Positive(t, scans)
+	require.Less(t, read, 5*many, "all of them for each would be %d", len(in)*many)
 }
 
 // A member who has left is no longer part of the team; the record stays.
