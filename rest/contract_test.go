@@ -107,7 +107,7 @@ var extensions = []endpoint{
 }
 
 // built are the parts that are there: all of their endpoints must be.
-var built = []string{"alerts", "runs", "skills", "suites", "telemetry"}
+var built = []string{"alerts", "runs", "skills", "sources", "suites", "telemetry"}
 
 var parameter = regexp.MustCompile(`\{[^}]+\}`)
 
