@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build web generate check/generate lint test test/go test/web test/update bench clean
+.PHONY: help run build web generate check/generate lint test test/go test/web test/s3 test/update bench clean
 
 BIN     := bin/skillgraph
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
@@ -58,6 +58,12 @@ test/update: $(WITHPG) ## Rewrite the golden files with what the server answers 
 
 test/web: build ## The running server: GraphQL-over-HTTP audits and the playground in a browser
 	@web/test/run.sh
+
+bin/versitygw:
+	GOBIN=$(CURDIR)/bin go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
+
+test/s3: bin/versitygw ## Archives in S3, as a real server speaks it; the first time it builds that server
+	SKILLGRAPH_TEST_S3=$(CURDIR)/bin/versitygw go test -race -count=1 -run S3 ./internal/blob
 
 bench: $(WITHPG) ## Measure, as ratios in one run
 	$(WITHPG) go test -timeout 60m -run '^$$' -bench . -benchtime 1x ./internal/bench

@@ -127,7 +127,7 @@ type FileChange struct {
 // UnifiedDiff reads both sides.
 func (c *FileChange) UnifiedDiff(ctx context.Context) (*string, error) { return c.Text(ctx, c) }
 
-// MayBeText: neither side is too large to be shown.
+// MayBeText reports whether neither side is too large to be shown.
 func (c *FileChange) MayBeText() bool {
 	return or(c.OldSize, 0) <= MaxText && or(c.NewSize, 0) <= MaxText
 }

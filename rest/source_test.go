@@ -147,12 +147,12 @@ func TestSourceLabel(t *testing.T) {
 	require.Equal(t, refusal, message(t, srv.Form(t, "owner", upload, label(long), part("SKILL.md", skillMD)), 400))
 	id := uploaded(t, srv.Form(t, "owner", upload, label(long[2:]), part("SKILL.md", skillMD)))
 	require.Equal(t, refusal, message(t, srv.REST(t, "owner", http.MethodPatch, sources+"/"+id, `{"label": "`+long+`"}`), 400))
-	require.Len(t, listed(t, srv, ""), 1)
+	require.Len(t, listed(t, srv), 1)
 }
 
-func listed(t testing.TB, srv *apitest.Server, query string) []any {
+func listed(t testing.TB, srv *apitest.Server) []any {
 	t.Helper()
-	res := srv.REST(t, "owner", http.MethodGet, sources+query, "")
+	res := srv.REST(t, "owner", http.MethodGet, sources, "")
 	require.Equal(t, http.StatusOK, res.Status)
 	return apitest.Response{Body: []byte(`{"list": ` + string(res.Body) + `}`)}.JSON(t)["list"].([]any)
 }
@@ -166,7 +166,7 @@ func TestUploadTooLarge(t *testing.T) {
 	// A bomb that is sent as it is would be one only when we pack it.
 	zeros := strings.Repeat("\x00", 40<<20)
 	require.Equal(t, "The archive unpacks to more than 200 times its size", message(t, srv.Form(t, "owner", upload, label("x"), part("a", zeros)), 413))
-	require.Empty(t, listed(t, srv, ""))
+	require.Empty(t, listed(t, srv))
 }
 
 // bomb is a zip of 60 KiB with 60 MiB in it.
@@ -206,7 +206,7 @@ func TestUploadManyFiles(t *testing.T) {
 	require.Equal(t, map[string]any{"path": "data/9998.txt"}, files["nodes"].([]any)[99])
 
 	require.Equal(t, "A form may have 10000 files", message(t, srv.Form(t, "owner", upload, append(parts, part("one/more", ""))...), 413))
-	require.Len(t, listed(t, srv, ""), 1)
+	require.Len(t, listed(t, srv), 1)
 }
 
 // Names that some file system takes for the same are refused, whichever way they come.
@@ -229,7 +229,7 @@ func TestUploadCollisions(t *testing.T) {
 	for _, bad := range []string{"/etc/passwd", "a/../b", "a//b", `a\b`, "a/./b", "..", "a\x01b"} {
 		require.Contains(t, message(t, srv.Form(t, "owner", upload, label("x"), zipped(t, "x/"+bad, "1", bad, "1")), 400), "[file] ", bad)
 	}
-	require.Empty(t, listed(t, srv, ""))
+	require.Empty(t, listed(t, srv))
 }
 
 // repohostSource binds acme and makes a source of its repository.
@@ -314,7 +314,7 @@ func TestSourceStatements(t *testing.T) {
 	dbtest.Exec(t, srv.Database, `INSERT INTO cloud_sources (org_id, id, label, source_type, created_at)
 		SELECT $1, ('01a1dd16-1347-8070-8000-' || lpad(n::text, 12, '0'))::uuid, 'l', 'UPLOAD', now() FROM generate_series(1, 1000) n`, srv.Orgs["acme"])
 	require.EqualValues(t, 1, count(sources))
-	require.Len(t, listed(t, srv, ""), 1000)
+	require.Len(t, listed(t, srv), 1000)
 	require.Equal(t, "true", srv.REST(t, "owner", http.MethodGet, sources, "").Header.Get("X-Truncated"))
 }
 
@@ -335,5 +335,5 @@ func TestReadersMayNotChangeSources(t *testing.T) {
 		}
 		require.Equal(t, http.StatusOK, srv.REST(t, who, http.MethodGet, sources+"/"+id, "").Status)
 	}
-	require.Len(t, listed(t, srv, ""), 1)
+	require.Len(t, listed(t, srv), 1)
 }

@@ -63,6 +63,20 @@ func TestHonest(t *testing.T) {
 	}
 }
 
+// The first tar knew no kinds: a name that ends with a slash is a folder.
+func TestOldestTar(t *testing.T) {
+	t.Parallel()
+	old := func(e entry) entry {
+		e.as = e.raw()
+		clear(e.as[156:block])
+		sign(e.as)
+		return e
+	}
+	got := readTarGz(tgz(old(entry{name: "a/"}), old(entry{name: "a/b", data: "x"})))
+	require.NoError(t, got.err)
+	require.Equal(t, []string{"a/b"}, got.paths)
+}
+
 func TestManifest(t *testing.T) {
 	t.Parallel()
 	walk := func(v Visit) error {
@@ -146,15 +160,15 @@ func noise(n int64) io.Reader {
 func TestMemory(t *testing.T) {
 	const files, size = 10, 4_900_000
 	dir := t.TempDir()
-	make := func(name string, write func(w io.Writer)) string {
+	write := func(name string, content func(w io.Writer)) string {
 		f, err := os.Create(filepath.Join(dir, name))
 		require.NoError(t, err)
-		write(f)
+		content(f)
 		require.NoError(t, f.Close())
 		return f.Name()
 	}
 	names := []string{
-		make("a.tar.gz", func(w io.Writer) {
+		write("a.tar.gz", func(w io.Writer) {
 			gz, err := gzip.NewWriterLevel(w, gzip.NoCompression) // which would not make it smaller, and takes its time
 			require.NoError(t, err)
 			out := tar.NewWriter(gz)
@@ -166,7 +180,7 @@ func TestMemory(t *testing.T) {
 			require.NoError(t, out.Close())
 			require.NoError(t, gz.Close())
 		}),
-		make("a.zip", func(w io.Writer) {
+		write("a.zip", func(w io.Writer) {
 			out := zip.NewWriter(w)
 			out.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.NoCompression) })
 			for i := range files {

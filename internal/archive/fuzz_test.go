@@ -13,17 +13,17 @@ import (
 )
 
 // requireSafe is what holds of every archive, whatever it is.
-func requireSafe(t *testing.T, walk func(Visit) error) []string {
+func requireSafe(t *testing.T, walk func(Visit) error) {
 	t.Helper()
 	var total int64
 	var paths []string
-	folded := map[string]bool{}
-	err := walk(func(path string, size int64, content io.Reader) error {
+	_ = walk(func(path string, size int64, content io.Reader) error {
 		require.True(t, filepath.IsLocal(path), "%q", path)
 		require.NotContains(t, path, `\`)
-		key := strings.ToLower(strings.ToUpper(path))
-		require.False(t, folded[key], "%q", path)
-		folded[key] = true
+		for _, other := range paths {
+			require.False(t, strings.EqualFold(path, other), "%q and %q", path, other)
+			require.False(t, strings.HasPrefix(path, other+"/") || strings.HasPrefix(other, path+"/"), "%q and %q", path, other)
+		}
 		paths = append(paths, path)
 		n, err := io.Copy(io.Discard, content)
 		total += n
@@ -35,20 +35,11 @@ func requireSafe(t *testing.T, walk func(Visit) error) []string {
 	})
 	require.LessOrEqual(t, total, int64(MaxUnpacked))
 	require.LessOrEqual(t, len(paths), MaxEntries)
-	for p := range folded {
-		for dir := filepath.Dir(p); dir != "."; dir = filepath.Dir(dir) {
-			require.False(t, folded[dir], "%q is a file and a folder", dir)
-		}
-	}
-	if err != nil {
-		return nil
-	}
-	return paths
 }
 
 func FuzzTarGz(f *testing.F) {
 	for _, h := range hostileTarGz() {
-		if len(h.made) < 64<<10 {
+		if h.code == "" { // those that are too large take their time
 			f.Add(h.made)
 		}
 	}
@@ -68,7 +59,7 @@ func FuzzTarGz(f *testing.F) {
 
 func FuzzZip(f *testing.F) {
 	for _, h := range hostileZip() {
-		if len(h.made) < 64<<10 {
+		if h.code == "" { // those that are too large take their time
 			f.Add(h.made)
 		}
 	}

@@ -45,7 +45,7 @@ func TestPack(t *testing.T) {
 	in, names := tar.NewReader(gz), []string{}
 	for {
 		h, err := in.Next()
-		if err == io.EOF { //nolint:errorlint // as it is documented
+		if err == io.EOF {
 			break
 		}
 		require.NoError(t, err)

@@ -87,15 +87,21 @@ func (h *Hosting) Upload(ctx context.Context, org store.Org, in models.UploadSou
 		return nil, err
 	}
 	defer f.close()
-	field := "file"
+	if err := takeUpload(f, in); err != nil {
+		return nil, err
+	}
+	return h.save(ctx, org, f, c)
+}
+
+// takeUpload takes an archive or files, whichever came. What is refused is told of the field that it came in.
+func takeUpload(f *folder, in models.UploadSourceInput) (err error) {
+	field := "files"
 	if in.File.Value() != nil {
-		err = takeArchive(f, in.File.Value())
-	} else {
-		field = "files"
-		for _, part := range in.Files.Value() {
-			if err = f.take(part.Path, part.Content.Size, part.Content.File); err != nil {
-				break
-			}
+		field, err = "file", takeArchive(f, in.File.Value())
+	}
+	for _, part := range in.Files.Value() {
+		if err == nil {
+			err = f.take(part.Path, part.Content.Size, part.Content.File)
 		}
 	}
 	if err == nil {
@@ -104,10 +110,7 @@ func (h *Hosting) Upload(ctx context.Context, org store.Org, in models.UploadSou
 	if errors.Is(err, errEmpty) {
 		err = errs.At().Because("has no files in it")
 	}
-	if err != nil {
-		return nil, errs.Within(err, field)
-	}
-	return h.save(ctx, org, f, c)
+	return errs.Within(err, field)
 }
 
 func takeArchive(f *folder, up *graphql.Upload) error {

@@ -81,7 +81,7 @@ func newest(r *git.Repository) (at *time.Time) {
 	_ = refs.ForEach(func(ref *plumbing.Reference) error {
 		hash, err := r.ResolveRevision(plumbing.Revision(ref.Name()))
 		if err != nil {
-			return nil //nolint:nilerr // a branch without commits, or a tag of something else
+			return nil // a branch without commits, or a tag of something else
 		}
 		if c, err := r.CommitObject(*hash); err == nil && (at == nil || c.Committer.When.After(*at)) {
 			when := c.Committer.When.UTC()
@@ -144,7 +144,7 @@ func (l *Local) Read(ctx context.Context, a Account, repo, commit, folder string
 // walk is a walk through a tree. A tree may have the same folder a thousand times, and that one another a thousand times, in a
 // few bytes: what is counted is what is walked.
 type walk struct {
-	ctx     context.Context //nolint:containedctx // of the one call that it serves
+	ctx     context.Context // of the one call that it serves
 	repo    *git.Repository
 	visit   archive.Visit
 	entries int

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -34,14 +35,15 @@ func (s *Store) CollectBlobs(ctx context.Context, idle time.Duration, remove fun
 		Hash string `bun:"hash"`
 		Idle bool   `bun:"idle"`
 	}
-	condition := "t.touched_at < $2"
+	isIdle := []string{"t.touched_at < $2"}
 	for _, r := range blobReferences {
-		condition += " AND NOT EXISTS (SELECT FROM " + r.table + " r WHERE r." + r.column + " = t.hash)"
+		isIdle = append(isIdle, "NOT EXISTS (SELECT FROM "+r.table+" r WHERE r."+r.column+" = t.hash)")
 	}
+	sql := "SELECT t.hash, " + strings.Join(isIdle, " AND ") + " AS idle FROM blobs t WHERE t.hash > $1 ORDER BY t.hash LIMIT $3"
 	before, last, removed := s.now().Add(-idle), "", 0
 	var failed error
 	for { // a statement looks at a batch of rows, however many there are
-		rows, err := query[row](ctx, s.pool, "SELECT t.hash, "+condition+" AS idle FROM blobs t WHERE t.hash > $1 ORDER BY t.hash LIMIT $3", last, before, blobBatch)
+		rows, err := query[row](ctx, s.pool, sql, last, before, blobBatch)
 		if err != nil {
 			return removed, err
 		}
