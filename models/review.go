@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -120,6 +121,13 @@ func (r *SuggestionReview) Next(in *SuggestionReview) (apply bool, err error) {
 		return false, errs.New(errs.Conflict, "The suggestion is a case of another suite already: clear its review first")
 	}
 	return true, nil
+}
+
+// Inherit takes over from a draft what a reviewer who accepts it for a suite did not say again.
+func (r *SuggestionReview) Inherit(draft *SuggestionReview) {
+	r.ID, r.ReviewedByID, r.ReviewedAt = draft.ID, draft.ReviewedByID, draft.ReviewedAt
+	r.Rationale, r.ObservedCount, r.Confidence = cmp.Or(r.Rationale, draft.Rationale), cmp.Or(r.ObservedCount, draft.ObservedCount), cmp.Or(r.Confidence, draft.Confidence)
+	r.LastObservedAt, r.InvocationType = cmp.Or(r.LastObservedAt, draft.LastObservedAt), cmp.Or(r.InvocationType, draft.InvocationType)
 }
 
 // Case is the case that comes of the suggestion. It remembers where it is from, so that the same suggestion makes no second one.

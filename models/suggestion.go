@@ -60,7 +60,7 @@ func (s *EvalSuggestion) Rationale() string {
 		n    int
 		what string
 	}{
-		{s.Missed, "the skill was not used although it should have been"},
+		{s.Missed, "the skill did not fire"},
 		{s.Failed, "the session was graded as failed"},
 		{s.RunRegressions, "an eval run failed that had passed before"},
 		{s.RunFailures, "an eval run failed"},
@@ -70,7 +70,7 @@ func (s *EvalSuggestion) Rationale() string {
 		case p.n == total:
 			parts = []string{p.what}
 		case p.n > 0:
-			parts = append(parts, p.what+" "+times(p.n))
+			parts = append(parts, times(p.n)+" "+p.what)
 		}
 	}
 	if total == 0 {

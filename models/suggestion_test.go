@@ -110,9 +110,9 @@ func TestRationale(t *testing.T) {
 		counts SuggestionCounts
 		want   string
 	}{
-		{SuggestionCounts{Missed: 1}, "Observed once: the skill was not used although it should have been."},
-		{SuggestionCounts{Missed: 7, Failed: 2, Good: 3}, "Observed 12 times: the skill was not used although it should have been 7 times, the session was graded as failed twice and all went well 3 times."},
-		{SuggestionCounts{RunRegressions: 1, RunFailures: 1}, "Observed twice: an eval run failed that had passed before once and an eval run failed once."},
+		{SuggestionCounts{Missed: 1}, "Observed once: the skill did not fire."},
+		{SuggestionCounts{Missed: 7, Failed: 2, Good: 3}, "Observed 12 times: 7 times the skill did not fire, twice the session was graded as failed and 3 times all went well."},
+		{SuggestionCounts{RunRegressions: 1, RunFailures: 1}, "Observed twice: once an eval run failed that had passed before and once an eval run failed."},
 		{SuggestionCounts{RunFailures: 3}, "Observed 3 times: an eval run failed."},
 		{SuggestionCounts{}, "What spoke for it is gone."},
 	} {

@@ -34,13 +34,7 @@ func suggested(t *testing.T, n int) *apitest.Server {
 	_, err := s.Org().Push(ctx, &models.Push{ID: ids.New(ids.Push, at), Canonical: c})
 	require.NoError(t, err)
 	dbtest.Exec(t, s.Database, "INSERT INTO cloud_sources (org_id, id, label, source_type, skill_id, created_at) SELECT org_id, gen_random_uuid(), name, 'UPLOAD', id, now() FROM skills")
-	for {
-		done, err := s.Org().Suggest(ctx)
-		require.NoError(t, err)
-		if done == 0 {
-			break
-		}
-	}
+	s.Suggest(t)
 	skills, err := s.Org().Skills(ctx, models.SkillFilter{}, models.SkillOrderName, models.Window{Limit: n})
 	require.NoError(t, err)
 	for i, skill := range skills.Nodes {

@@ -152,6 +152,18 @@ func (s *Server) Commit(t testing.TB, repo string, tree gitrepo.Tree) string {
 	return hash
 }
 
+// Suggest brings the suggestions of acme up to date, as the jobs do.
+func (s *Server) Suggest(t testing.TB) {
+	t.Helper()
+	for {
+		n, err := s.Org().Suggest(t.Context())
+		require.NoError(t, err)
+		if n == 0 {
+			return
+		}
+	}
+}
+
 // Response is an answer that was read to its end.
 type Response struct {
 	Status int

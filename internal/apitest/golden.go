@@ -32,6 +32,7 @@ import (
 // A section graphql holds an operation in place of a request (a line "# key: member" chooses who asks), and a section
 // variables its variables. Ids are numbered in the order in which they appear; <id:1> in a request is that id again.
 // A section "commit acme/skills" holds a JSON object of paths and contents, and makes them the head of main in that repository.
+// A section suggest does what the jobs do that make suggestions.
 // <owner> and the other people are users' ids, <owner:key> their keys' ids, <org:acme> an organization's. Times are <time>. Without a Key, the owner asks; "Key: none" sends none. UPDATE=1 rewrites the answers.
 //
 // A form has a part in each line. Sections named folder/path are files, and "@folder" is the archive of a folder:
@@ -79,6 +80,10 @@ func runScenario(t *testing.T, file string) {
 			var files map[string]string
 			require.NoError(t, json.Unmarshal(ask.Data, &files), file)
 			s.server.Commit(t, repo, gitrepo.Files(files))
+			continue
+		}
+		if ask.Name == "suggest" {
+			s.server.Suggest(t)
 			continue
 		}
 		if strings.Contains(ask.Name, "/") {

@@ -45,6 +45,9 @@ func Load(ctx context.Context, s *store.Store, blobs *blob.Store, repos string, 
 	if err := alerts(ctx, ada); err != nil {
 		return "", err
 	}
+	if err := runs(ctx, ada, s.Org(ada.ID(), grace.ID), now); err != nil {
+		return "", err
+	}
 	if err := signals(ctx, s, ada, now); err != nil {
 		return "", err
 	}

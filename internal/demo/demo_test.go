@@ -43,6 +43,7 @@ func TestLoad(t *testing.T) {
 			org := s.Org(v.OrgID, v.UserID)
 			requireSkills(t, org, now)
 			requireIncidents(t, s, org)
+			requireSuggestions(t, org)
 			requireSources(t, org)
 			requireContributions(t, org)
 			requireRegistry(t, org, now)
@@ -197,8 +198,11 @@ func requireSources(t *testing.T, org store.Org) {
 	require.Equal(t, []models.ValidationStatus{passed, passed}, statuses(repo))
 	suites, err := org.SuitesOf(t.Context(), []ids.ID{upload.ID}, everything)
 	require.NoError(t, err)
-	require.Len(t, suites[upload.ID].Nodes, 1)
-	require.Equal(t, 3, suites[upload.ID].Nodes[0].CaseCount)
+	counts := map[models.SuiteSourceKind]int{}
+	for _, s := range suites[upload.ID].Nodes {
+		counts[s.SourceKind] = s.CaseCount
+	}
+	require.Equal(t, map[models.SuiteSourceKind]int{models.SuiteSourceKindImported: 3, models.SuiteSourceKindManual: 7}, counts, "imported from its evals, and one that runs are of")
 	for s, name := range map[*models.CloudSource]string{upload: "pdf-forms", repo: "sql-review"} {
 		found, err := org.SkillsByID(t.Context(), []ids.ID{*s.SkillID})
 		require.NoError(t, err)
@@ -233,4 +237,35 @@ func requireContributions(t *testing.T, org store.Org) {
 	}
 	require.Len(t, page.Nodes, 2)
 	require.Equal(t, map[string]models.ProposalType{"docx-edit": models.ProposalTypeWordingChange, "sql-review": models.ProposalTypeInvestigateRegression}, drawn)
+}
+
+// There is a suggestion of every provenance, one that was accepted and one that was rejected, and three runs with a regression.
+func requireSuggestions(t *testing.T, org store.Org) {
+	t.Helper()
+	found, err := org.Sources(t.Context(), models.SourceFilter{}, everything)
+	require.NoError(t, err)
+	provenances, statuses := map[models.Provenance]int{}, map[models.SuggestionStatus]int{}
+	for _, source := range found.Nodes {
+		for _, status := range models.AllSuggestionStatus {
+			pages, err := org.SuggestionsOf(t.Context(), []ids.ID{source.ID}, models.SuggestionList{Window: everything, Order: models.SuggestionOrderConfidence, Status: status})
+			require.NoError(t, err)
+			for _, s := range pages[source.ID].Nodes {
+				provenances[s.Provenance]++
+				statuses[status]++
+				t.Log(source.Label, status, s.Provenance, s.ObservedCount, s.Query, s.Rationale())
+			}
+		}
+	}
+	require.Len(t, provenances, 4)
+	require.Equal(t, 1, statuses[models.SuggestionStatusAccepted])
+	require.Equal(t, 1, statuses[models.SuggestionStatusRejected])
+	page, err := org.Runs(t.Context(), models.RunFilter{}, everything)
+	require.NoError(t, err)
+	require.Len(t, page.Nodes, 3)
+	run := func(key string) ids.ID {
+		return page.Nodes[slices.IndexFunc(page.Nodes, func(r *models.EvalRun) bool { return r.RunKey == key })].ID
+	}
+	c, err := org.CompareRuns(t.Context(), run("release-1.2"), run("release-1.3"))
+	require.NoError(t, err)
+	require.Len(t, c.Broken, 2)
 }

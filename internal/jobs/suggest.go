@@ -10,25 +10,34 @@ import (
 	"skillgraph/internal/store"
 )
 
+// suggestFor is how long one job works, well within what a job may take; what is left is the next one's.
+const suggestFor = jobTimeout / 2
+
 type suggestWorker struct {
 	river.WorkerDefaults[store.SuggestJob]
 	store *store.Store
 }
 
-// suggestFor is how long one job works, well within what a job may take; what is left is the next one's.
-const suggestFor = jobTimeout / 2
-
 // Work brings the suggestions of an organization up to date.
 func (w *suggestWorker) Work(ctx context.Context, job *river.Job[store.SuggestJob]) error {
 	soon, cancel := context.WithTimeout(ctx, suggestFor)
 	defer cancel()
-	for soon.Err() == nil {
-		n, err := w.store.Org(job.Args.OrgID, ids.ID{}).Suggest(ctx)
-		if err != nil || n == 0 {
-			return err
-		}
+	done, err := suggest(ctx, soon, w.store.Org(job.Args.OrgID, ids.ID{}))
+	if err != nil || done {
+		return err
 	}
 	return river.JobSnooze(0)
+}
+
+// suggest works until there is nothing left, or it is time to stop.
+func suggest(ctx, soon context.Context, org store.Org) (done bool, err error) { //nolint:revive // what is begun is finished, so there are two
+	for soon.Err() == nil {
+		n, err := org.Suggest(ctx)
+		if err != nil || n == 0 {
+			return true, err
+		}
+	}
+	return false, nil
 }
 
 type sweepJob struct{}
@@ -44,7 +53,19 @@ type sweepWorker struct {
 	store *store.Store
 }
 
-// Work finds what no job is at work on.
+// Work does what no job has done: a delivery that comes while the job of its organization is at work inserts no other, and that of a killed server keeps
+// others out for minutes.
 func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[sweepJob]) error {
-	return w.store.SweepSuggestions(ctx)
+	orgs, err := w.store.Unsuggested(ctx)
+	if err != nil {
+		return err
+	}
+	soon, cancel := context.WithTimeout(ctx, suggestFor)
+	defer cancel()
+	for _, org := range orgs {
+		if _, err := suggest(ctx, soon, w.store.Org(org, ids.ID{})); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -141,12 +141,10 @@ func TestKill(t *testing.T) {
 		time.Sleep(time.Duration(rnd.IntN(5000)) * time.Microsecond) // at any moment of a push
 		require.NoError(t, c.Process.Kill())
 		require.Error(t, c.Wait())
+		s.settled(t) // what the killed had sent may still be committed
 		s.requireWhole(t, conn, e.ID)
 	}
-	// The connections of the killed end when PostgreSQL notices; what they had begun is undone by then.
-	require.Eventually(t, func() bool {
-		return s.count(t, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'skillgraph' AND state <> 'idle'") == 0
-	}, time.Minute, 10*time.Millisecond)
+	s.settled(t)
 	versions, left := pushed(), len(s.blobs(t))-pushed()
 	unfinished, err := os.ReadDir(filepath.Join(s.folder, "tmp"))
 	require.NoError(t, err)
@@ -194,6 +192,15 @@ func (s *shop) requireWhole(t *testing.T, conn *pgx.Conn, entry ids.ID) {
 		FROM registry_entries WHERE id = $1`, entry).Scan(&current, &pushes, &releases, &told))
 	require.Equal(t, list[entry].Nodes[0].ID, current, "the last one is current")
 	require.Equal(t, [3]int{len(keys), len(keys), len(keys)}, [3]int{pushes, releases, told}, "each was released, and told of")
+}
+
+// settled waits until the connections of the killed have ended, which they do when PostgreSQL notices: what they had begun is done or
+// undone by then.
+func (s *shop) settled(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		return s.count(t, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'skillgraph' AND state <> 'idle'") == 0
+	}, time.Minute, 10*time.Millisecond)
 }
 
 // weigh publishes a small archive, then a large one, and says by how many bytes the process has grown in between at most.

@@ -24,7 +24,7 @@ type SuggestJob struct {
 // Kind names the job in the queue.
 func (SuggestJob) Kind() string { return "suggest" }
 
-// InsertOpts keeps one of them in the queue. What is noted while it runs is found by the next sweep.
+// InsertOpts keeps one of them in the queue. What is noted while it runs, or after its server was killed, is found by the next sweep.
 func (SuggestJob) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
 		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable, rivertype.JobStateRunning, rivertype.JobStateScheduled,
@@ -41,22 +41,14 @@ func (o Org) noteSessions(ctx context.Context, sessions []string) error {
 	return o.enqueue(ctx, SuggestJob{o.id})
 }
 
-// SweepSuggestions puts a job into the queue for every organization in which there is something left to do.
-func (s *Store) SweepSuggestions(ctx context.Context) error {
+// Unsuggested are the organizations in which there is something left to do.
+func (s *Store) Unsuggested(ctx context.Context) ([]ids.ID, error) {
 	type row struct {
-		OrgID ids.ID `bun:"org_id"`
+		ID ids.ID `bun:"id"`
 	}
-	rows, err := query[row](ctx, s.pool, `SELECT t.id AS org_id FROM organizations t WHERE EXISTS (SELECT FROM suggestion_queue q WHERE q.org_id = t.id)
+	rows, err := query[row](ctx, s.pool, `SELECT t.id FROM organizations t WHERE EXISTS (SELECT FROM suggestion_queue q WHERE q.org_id = t.id)
 		OR EXISTS (SELECT FROM cloud_sources c WHERE c.org_id = t.id AND c.skill_id IS DISTINCT FROM c.suggested_skill_id)`)
-	if err != nil {
-		return err
-	}
-	for _, r := range rows {
-		if err := s.Org(r.OrgID, ids.ID{}).tx(ctx, func(o Org) error { return o.enqueue(ctx, SuggestJob{o.id}) }); err != nil {
-			return err
-		}
-	}
-	return nil
+	return column(rows, func(r *row) ids.ID { return r.ID }), err
 }
 
 // suggestBatch is how many sessions one transaction takes.

@@ -53,13 +53,14 @@ func (o Org) review(ctx context.Context, source ids.ID, in *models.SuggestionRev
 		if err != nil || !apply {
 			return err
 		}
+		in.Inherit(review)
 		if err := o.appendCase(ctx, suite, source, in); err != nil {
 			if e := errs.CodeOf(err); e == errs.Invalid {
 				return errs.At(field).Because("%s", err.Error())
 			}
 			return err
 		}
-		in.ID, in.ReviewedByID, in.ReviewedAt, in.AppliedToSuiteAt = review.ID, review.ReviewedByID, review.ReviewedAt, &now
+		in.AppliedToSuiteAt = &now
 		if _, err := o.db.NewUpdate().Model(in).WherePK().Exec(ctx); err != nil {
 			return err
 		}

@@ -227,7 +227,9 @@ func TestUpgradeDraft(t *testing.T) {
 	})
 	byReview, byApply := newSuggestion(), newSuggestion()
 	for _, id := range []ids.ID{byReview, byApply} {
-		_, err := w.acme.ReviewSuggestion(t.Context(), source, decision(id, models.ReviewStatusAccepted))
+		in := decision(id, models.ReviewStatusAccepted)
+		in.Rationale, in.Confidence = set(new("why")), set(new(0.5))
+		_, err := w.acme.ReviewSuggestion(t.Context(), source, in)
 		require.NoError(t, err)
 	}
 	draft, err := w.acme.ReviewSuggestion(t.Context(), source, decision(byReview, models.ReviewStatusAccepted))
@@ -240,6 +242,8 @@ func TestUpgradeDraft(t *testing.T) {
 	require.Equal(t, models.AcceptTargetSavedSuite, *review.AcceptTarget)
 	require.Equal(t, in.Query, review.Query, "the record says what is in the suite")
 	require.Equal(t, draft.ReviewedAt, review.ReviewedAt)
+	require.Equal(t, "why", *review.Rationale, "what is not said again stays")
+	require.InDelta(t, 0.5, *review.Confidence, 0)
 	_, _, err = w.acme.ApplySuggestion(t.Context(), source, byApply, application(suite.ID))
 	require.NoError(t, err)
 

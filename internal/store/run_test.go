@@ -254,7 +254,7 @@ func TestRunSuggestions(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, last.ID, *evidence[x.ID].Nodes[0].RunID)
 			require.Nil(t, evidence[x.ID].Nodes[0].SessionKey())
-			require.Equal(t, "Observed twice: an eval run failed that had passed before once and all went well once.", x.Rationale())
+			require.Equal(t, "Observed twice: once an eval run failed that had passed before and once all went well.", x.Rationale())
 		}
 	}
 	previous, err := s.PreviousRuns(t.Context(), []ids.ID{first.ID, last.ID})

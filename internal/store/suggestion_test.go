@@ -130,7 +130,7 @@ func TestSuggestions(t *testing.T) {
 	top := s.suggestions(t, source)[0]
 	require.True(t, top.ShouldTrigger)
 	require.Equal(t, "implicit", *top.InvocationType)
-	require.Equal(t, "Observed 3 times: the skill was not used although it should have been twice and all went well once.", top.Rationale())
+	require.Equal(t, "Observed 3 times: twice the skill did not fire and once all went well.", top.Rationale())
 	require.InDelta(t, models.NewRate(new(2.0/3), 3).Low, top.Confidence, 1e-12)
 	require.InDelta(t, 0.2077, top.Confidence, 1e-4, "the lower end of the Wilson interval of 2 of 3")
 	require.Equal(t, *newer.OccurredAt, *top.LastObservedAt)
