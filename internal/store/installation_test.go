@@ -365,7 +365,7 @@ func TestSyncReadsFewRows(t *testing.T) {
 	require.NoError(t, err)
 	var in []*models.SyncInput
 	for n := range 100 {
-		in = append(in, reported(e.Entry.ID, e.Version.ContentHash), report(e.Entry.ID, "tag"), report(e.Entry.ID, hash(fmt.Sprint(n))))
+		in = append(in, reported(e.Entry.ID, e.Version.ContentHash), reported(e.Entry.ID, "tag"), reported(e.Entry.ID, hash(fmt.Sprint(n))))
 	}
 	got := synced(t, s.Org(w.acme.ID(), w.owner.UserID), "", in...)
 	require.Equal(t, "1.0.0", *got[0].CurrentVersion)
