@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"hash/fnv"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -23,7 +24,7 @@ func FoldQuery(q string) string {
 
 // suggestionID is the same for the same folded query of a source, for good.
 func suggestionID(source ids.ID, folded string, shouldTrigger bool) ids.ID {
-	data := append(source[:], 0)
+	data := slices.Concat(source[:], []byte{0})
 	if shouldTrigger {
 		data[len(source)] = 1
 	}

@@ -142,7 +142,7 @@ func readOutput(output string) (v any, nodes int, ok bool) {
 	if dec.Decode(&v) != nil {
 		return nil, 0, false
 	}
-	if _, err := dec.Token(); err != io.EOF { //nolint:errorlint // the decoder returns it as it is
+	if _, err := dec.Token(); err != io.EOF {
 		return nil, 0, false
 	}
 	nodes, ok = countNodes(v)
@@ -225,7 +225,7 @@ func (j *judge) schema(raw JSON, output string) (v verdict) {
 	return decided(true, "The output fits the schema.")
 }
 
-var errTooMuch = errors.New(tooMuch)
+var errTooMuch = errors.New(tooMuch) //nolint:staticcheck // a sentence for people
 
 // engine makes the regular expressions of a schema, which stop when there is nothing left to spend.
 func (j *judge) engine(pattern string) (jsonschema.Regexp, error) {

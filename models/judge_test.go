@@ -110,12 +110,13 @@ func TestJudge(t *testing.T) {
 // Whatever a suite or a runner sends, judging a run takes seconds at the very worst, and mostly nothing: what would take longer is left to the runner.
 func TestJudgeBombs(t *testing.T) {
 	t.Parallel()
-	doubling := `{"$defs":{`
+	var doubling strings.Builder
+	doubling.WriteString(`{"$defs":{`)
 	for i := range 60 {
-		doubling += fmt.Sprintf(`"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]},`, i, i+1, i+1)
+		doubling.WriteString(fmt.Sprintf(`"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]},`, i, i+1, i+1))
 	}
-	doubling += `"a60":{"type":"string"}},"$ref":"#/$defs/a0"}`
-	failing := strings.ReplaceAll(strings.ReplaceAll(doubling, "allOf", "anyOf"), `"$ref":"#/$defs/a0"}`, `"not":{"$ref":"#/$defs/a0"}}`)
+	doubling.WriteString(`"a60":{"type":"string"}},"$ref":"#/$defs/a0"}`)
+	failing := strings.ReplaceAll(strings.ReplaceAll(doubling.String(), "allOf", "anyOf"), `"$ref":"#/$defs/a0"}`, `"not":{"$ref":"#/$defs/a0"}}`)
 	deep := strings.Repeat("[", 60) + strings.Repeat("]", 60)
 	wide := "[" + strings.TrimSuffix(strings.Repeat("{},", 80000), ",") + "]"
 	required := `{"items":{"required":["` + strings.Join(strings.Fields(strings.Repeat("a ", 1500)), `","`) + `"]}}`
@@ -123,7 +124,7 @@ func TestJudgeBombs(t *testing.T) {
 	const schema, assert = `{"id":"1","case_kind":"json_schema","input":"i","schema":%s}`, `{"id":"1","case_kind":"boolean_assertion","input":"i","assertion":{"type":"%s","value":%s}}`
 	quoted := func(s string) string { b, _ := json.Marshal(s); return string(b) }
 	for name, row := range map[string]struct{ raw, output string }{
-		"references that double":      {fmt.Sprintf(schema, doubling), `"x"`},
+		"references that double":      {fmt.Sprintf(schema, doubling.String()), `"x"`},
 		"in vain":                     {fmt.Sprintf(schema, failing), `7`},
 		"at every level":              {fmt.Sprintf(schema, `{"items":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}`), deep},
 		"many demands on many":        {fmt.Sprintf(schema, required), wide},

@@ -1,7 +1,6 @@
 package models
 
 import (
-	"fmt"
 	"path"
 	"strings"
 	"time"
@@ -181,17 +180,17 @@ func (l *RepoLink) Follows(ref string, deleted bool) (tag string, why string) {
 	tag, isTag := strings.CutPrefix(ref, "refs/tags/")
 	switch {
 	case !isBranch && !isTag:
-		return "", fmt.Sprintf("%s is neither branch nor tag", ref)
+		return "", ref + " is neither branch nor tag"
 	case deleted:
-		return "", fmt.Sprintf("%s was deleted: its versions stay", ref)
+		return "", ref + " was deleted: its versions stay"
 	case isBranch && branch != l.DefaultBranch:
-		return "", fmt.Sprintf("the connection follows the branch %s", l.DefaultBranch)
+		return "", "the connection follows the branch " + l.DefaultBranch
 	case isBranch:
 		return "", ""
 	case !l.AutoPublish:
 		return "", "the connection does not publish tags"
 	case !l.MatchesTag(tag):
-		return "", fmt.Sprintf("the tag does not match %s", l.TagPattern)
+		return "", "the tag does not match " + l.TagPattern
 	}
 	return tag, ""
 }

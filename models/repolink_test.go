@@ -67,9 +67,21 @@ func TestMatchesTag(t *testing.T) {
 		pattern, tag string
 		want         bool
 	}{
-		{"v*", "v1.0.0", true}, {"v*", "1.0.0", false}, {"v*", "v", true}, {"*", "anything/at/all", true}, {"pdf/v*", "pdf/v1", true},
-		{"pdf/v*", "csv/v1", false}, {"pdf-v*", "pdf-v1.2", true}, {"v[0-9].?", "v1.2", true}, {"v[0-9].?", "vx.2", false}, {"v1", "v1", true},
-		{"v1", "v10", false}, {"release-*-final", "release-7-final", true}, {"release-*-final", "release-7", false}, {`v\*`, "v*", true}, {`v\*`, "v1", false},
+		{"v*", "v1.0.0", true},
+		{"v*", "1.0.0", false},
+		{"v*", "v", true},
+		{"*", "anything/at/all", true},
+		{"pdf/v*", "pdf/v1", true},
+		{"pdf/v*", "csv/v1", false},
+		{"pdf-v*", "pdf-v1.2", true},
+		{"v[0-9].?", "v1.2", true},
+		{"v[0-9].?", "vx.2", false},
+		{"v1", "v1", true},
+		{"v1", "v10", false},
+		{"release-*-final", "release-7-final", true},
+		{"release-*-final", "release-7", false},
+		{`v\*`, "v*", true},
+		{`v\*`, "v1", false},
 	}
 	for _, tt := range tests {
 		l := models.RepoLink{TagPattern: tt.pattern}

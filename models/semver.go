@@ -40,13 +40,15 @@ func precedence(version string) string {
 	if m[4] == "" {
 		return key + "~" // after all its prereleases
 	}
+	var keySb43 strings.Builder
 	for id := range strings.SplitSeq(m[4], ".") {
 		if number.MatchString(id) {
-			key += "!0" + sortable(id) // numbers come before words
+			keySb43.WriteString("!0" + sortable(id)) // numbers come before words
 		} else {
-			key += "!1" + id
+			keySb43.WriteString("!1" + id)
 		}
 	}
+	key += keySb43.String()
 	return key
 }
 

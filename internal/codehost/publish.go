@@ -77,8 +77,9 @@ func (h *Host) fail(ctx context.Context, o store.Org, l link, ref models.Ref, tr
 	switch errs.CodeOf(err) {
 	case errs.Invalid, errs.Conflict, errs.TooLarge, errs.NotFound:
 		return h.failed(ctx, o, l, ref, trigger, err.Error())
+	default:
+		return nil, err
 	}
-	return nil, err
 }
 
 func (h *Host) failed(ctx context.Context, o store.Org, l link, ref models.Ref, trigger models.AttemptTrigger, why string) (*models.PublishAttempt, error) {

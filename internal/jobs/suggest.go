@@ -30,7 +30,7 @@ func (w *suggestWorker) Work(ctx context.Context, job *river.Job[store.SuggestJo
 }
 
 // suggest works until there is nothing left, or it is time to stop.
-func suggest(ctx, soon context.Context, org store.Org) (done bool, err error) { //nolint:revive // what is begun is finished, so there are two
+func suggest(ctx, soon context.Context, org store.Org) (done bool, err error) {
 	for soon.Err() == nil {
 		n, err := org.Suggest(ctx)
 		if err != nil || n == 0 {

@@ -189,12 +189,12 @@ func TestPushNowhere(t *testing.T) {
 	none := struct{ io.ReadSeeker }{} // panics when it is read
 	for _, id := range []ids.ID{ids.New(ids.Entry, noon), theirs.Entry.ID, theirs.Version.ID} {
 		_, err := s.PushVersion(t.Context(), s.acme, id, newVersion("2.0.0"), none)
-		requireCode(t, errs.NotFound, err)
+		_ = requireCode(t, errs.NotFound, err)
 	}
 	in := newVersion("2.0.0")
 	in.Name = new("docx")
 	_, err := s.PushVersion(t.Context(), s.other, theirs.Entry.ID, in, none)
-	requireCode(t, errs.Invalid, err)
+	_ = requireCode(t, errs.Invalid, err)
 	require.Len(t, s.blobs(t), 1)
 }
 
@@ -208,9 +208,9 @@ func TestBytesWithoutARow(t *testing.T) {
 	theirs := s.entry(t, s.other, "pdf", shared)
 	for _, archive := range [][]byte{lost, shared} {
 		_, err := s.CreateEntry(t.Context(), s.acme, newEntry("pdf"), newVersion("1.0.0"), bytes.NewReader(archive))
-		requireCode(t, errs.Conflict, err)
+		_ = requireCode(t, errs.Conflict, err)
 		_, err = s.PushVersion(t.Context(), s.acme, mine.Entry.ID, newVersion("1.0.0"), bytes.NewReader(archive))
-		requireCode(t, errs.Conflict, err)
+		_ = requireCode(t, errs.Conflict, err)
 	}
 	require.ElementsMatch(t, []string{hash(own), hash(shared), hash(lost)}, s.blobs(t))
 	require.Equal(t, 2, s.count(t, "SELECT count(*) FROM registry_versions"))
@@ -276,7 +276,7 @@ func (r *twice) Read(p []byte) (int, error) {
 		return r.second.Read(p)
 	}
 	n, err := r.first.Read(p)
-	r.done = err == io.EOF //nolint:errorlint // a reader of this test
+	r.done = err == io.EOF
 	return n, err
 }
 

@@ -75,12 +75,12 @@ func (s *shop) now() time.Time { return noon.Add(time.Duration(s.passed.Load()))
 
 func (s *shop) pass(d time.Duration) { s.passed.Add(int64(d)) }
 
-func (s *shop) count(t *testing.T, sql string, args ...any) (n int) {
+func (s *shop) count(t *testing.T, sql string) (n int) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), s.url)
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(context.Background()) }()
-	require.NoError(t, conn.QueryRow(t.Context(), sql, args...).Scan(&n))
+	require.NoError(t, conn.QueryRow(t.Context(), sql).Scan(&n))
 	return n
 }
 

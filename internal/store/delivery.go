@@ -40,7 +40,7 @@ func (s *Store) Receive(ctx context.Context, d models.Received) (isNew bool, err
 		return false, err
 	}
 	now := s.now()
-	err = s.tx(ctx, func(db bun.IDB, pg querier) error {
+	err = s.tx(ctx, func(_ bun.IDB, pg querier) error {
 		if err := lockQueue(ctx, pg, d.Queue); err != nil {
 			return err
 		}

@@ -53,7 +53,11 @@ type writer struct {
 func (w *writer) touch(session string) { w.touched[session] = true }
 
 // mention is for a session whose rollups stay as they are.
-func (w *writer) mention(session string) { w.touched[session] = w.touched[session] }
+func (w *writer) mention(session string) {
+	if !w.touched[session] {
+		w.touched[session] = false
+	}
+}
 
 // sessions are those whose rollups may change.
 func (w *writer) sessions() []string {

@@ -52,7 +52,7 @@ var linking = map[string]func(t *testing.T, o store.Org, f foreign){
 		requireCode(t, errs.NotFound, err)
 	},
 	"RepoLinksByID":       func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.RepoLinksByID, f.link) },
-	"RepoLinksOfEntries":  func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.RepoLinksOfEntries, f.shelf.entry) },
+	"RepoLinksOfEntries":  func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.RepoLinksOfEntries, f.entry) },
 	"LastAttemptsOf":      func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.LastAttemptsOf, f.link) },
 	"PublishAttemptsByID": func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.PublishAttemptsByID, f.attempt) },
 	"RepoDeliveriesByID":  func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.RepoDeliveriesByID, f.delivery) },
@@ -114,12 +114,12 @@ var linking = map[string]func(t *testing.T, o store.Org, f foreign){
 		require.NoError(t, o.FreeInstallation(t.Context(), bind(78, "elsewhere")))
 	},
 	"EntryVersion": func(t *testing.T, o store.Org, f foreign) {
-		v, err := o.EntryVersion(t.Context(), f.shelf.entry, "1.0.0")
+		v, err := o.EntryVersion(t.Context(), f.entry, "1.0.0")
 		require.NoError(t, err)
 		require.Nil(t, v)
 	},
 	"VersionNames": func(t *testing.T, o store.Org, f foreign) {
-		names, err := o.VersionNames(t.Context(), f.shelf.entry, []string{"1.0.0"})
+		names, err := o.VersionNames(t.Context(), f.entry, []string{"1.0.0"})
 		require.NoError(t, err)
 		require.Empty(t, names)
 	},

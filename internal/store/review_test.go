@@ -287,8 +287,10 @@ func TestApplyTo(t *testing.T) {
 		"deterministic": {suiteOf(t, w.acme, source, func(in *models.CreateSuiteInput) {
 			in.VerifierKind, in.CasesJSON = models.VerifierKindDeterministic, models.JSON(`[{"case_kind":"exact_match","input":"i","expected":"e"}]`)
 		}).ID, errs.Invalid, "must be a suite with verifier_kind llm_judge, not deterministic"},
-		"full": {suiteOf(t, w.acme, source, func(in *models.CreateSuiteInput) { in.CasesJSON = models.JSON("[" + strings.Join(full, ",") + "]") }).ID,
-			errs.Conflict, "The suite has 500 cases, and no room for another"},
+		"full": {
+			suiteOf(t, w.acme, source, func(in *models.CreateSuiteInput) { in.CasesJSON = models.JSON("[" + strings.Join(full, ",") + "]") }).ID,
+			errs.Conflict, "The suite has 500 cases, and no room for another",
+		},
 		"archived": {archived.ID, errs.Conflict, "The suite is archived: restore it before changing it"},
 		"unknown":  {ids.New(ids.Suite, time.Now()), errs.NotFound, ""},
 		"foreign":  {theirs.ID, errs.NotFound, ""},

@@ -313,7 +313,7 @@ func TestRecordRunAtOnce(t *testing.T) {
 	wg.Wait()
 	require.Len(t, made, 11)
 	for key, list := range made {
-		require.Equal(t, 1, len(slices.DeleteFunc(list, func(isNew bool) bool { return !isNew })), key)
+		require.Len(t, slices.DeleteFunc(list, func(isNew bool) bool { return !isNew }), 1, key)
 	}
 	require.Equal(t, 11, w.count(t, "SELECT count(*) FROM eval_runs"))
 	require.Equal(t, 22, w.count(t, "SELECT count(*) FROM eval_results"))

@@ -190,7 +190,7 @@ func TestTenancy(t *testing.T) {
 			}
 			if linking[m.Name] != nil {
 				f.shelf = w.shelved(t, w.other, "secret", models.VisibilityOrg)
-				f.linked = w.linked(t, w.other, f.shelf.entry)
+				f.linked = w.linked(t, w.other, f.entry)
 			}
 			before := w.dump(t, w.other)
 			verb(t, w.acme, f)
