@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"skillgraph/internal/ids"
 	"skillgraph/internal/repohost"
@@ -81,11 +82,9 @@ func (h *Host) summary(ctx context.Context, o store.Org, a *models.PublishAttemp
 	}
 	text += fmt.Sprintf("\n| | |\n|---|---|\n| Version | `%s` |\n| Source | `%s` |\n| Content | `%s` |\n| Files | %d: %d added, %d changed, %d removed |\n",
 		v.Version, a.SourceRef, v.ContentHash, v.FileCount, changes.Added, changes.Changed, changes.Removed)
-	var textSb84 strings.Builder
-	for _, w := range v.Warnings() {
-		textSb84.WriteString("\n> " + w + "\n")
+	if warnings := v.Warnings(); len(warnings) > 0 {
+		text += "\n> " + strings.Join(warnings, "\n> ") + "\n"
 	}
-	text += textSb84.String()
 	return text, nil
 }
 
