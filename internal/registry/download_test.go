@@ -61,7 +61,7 @@ func ask(t *testing.T, method, to string, headers ...string) (*http.Response, []
 func requireStatus(t *testing.T, want int, to string, headers ...string) []byte {
 	t.Helper()
 	res, body := ask(t, http.MethodGet, to, headers...)
-	require.Equal(t, want, res.StatusCode, "%s %s: %s", to, body)
+	require.Equal(t, want, res.StatusCode, "%s: %s", to, body)
 	return body
 }
 
