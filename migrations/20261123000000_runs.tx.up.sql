@@ -105,7 +105,7 @@ CREATE INDEX eval_suggestions_by_source ON eval_suggestions (org_id, source_id);
 CREATE INDEX eval_suggestions_by_count ON eval_suggestions (org_id, source_id, observed_count, last_observed_at, id) WHERE query <> '';
 CREATE INDEX eval_suggestions_by_time ON eval_suggestions (org_id, source_id, last_observed_at, id) WHERE query <> '';
 CREATE INDEX eval_suggestions_by_confidence ON eval_suggestions (org_id, source_id, confidence, id) WHERE query <> '';
-CREATE INDEX eval_suggestions_similar ON eval_suggestions USING gin (bands) WHERE observed_count > 0;
+CREATE INDEX eval_suggestions_similar ON eval_suggestions USING gin (bands) WITH (fastupdate = off) WHERE observed_count > 0; -- who reads waits for nobody who tidies up
 
 -- One time that a query went well or wrong. Its text stays where it is: with the prompt, the signal, or the case.
 CREATE TABLE suggestion_evidence (

@@ -2,7 +2,6 @@ package models
 
 import (
 	"encoding/binary"
-	"hash/fnv"
 	"math"
 	"slices"
 	"strings"
@@ -31,33 +30,37 @@ func suggestionID(source ids.ID, folded string, shouldTrigger bool) ids.ID {
 	return ids.Derive(ids.Suggestion, append(data, folded...))
 }
 
-// trigrams are the groups of three letters in the words of a folded query, with two blanks before each word and one after it, as hashes.
-func trigrams(folded string) map[uint64]bool {
-	out := map[uint64]bool{}
+// trigrams are the groups of three letters in the words of a folded query, with two blanks before each word and one after it: as numbers, in order, each once.
+func trigrams(folded string) []uint64 {
+	out := make([]uint64, 0, len(folded)+8)
 	for word := range strings.FieldsSeq(folded) {
-		r := []rune("  " + word + " ")
-		for i := range len(r) - 2 {
-			h := fnv.New64a()
-			_, _ = h.Write([]byte(string(r[i : i+3])))
-			out[h.Sum64()] = true
+		last := uint64(' ')<<21 | ' '
+		for _, r := range word + " " {
+			last = (last<<21 | uint64(r)) & (1<<63 - 1) // a letter has 21 bits
+			out = append(out, last)
 		}
 	}
-	return out
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
-// Similarity is the share of their trigrams that two queries have in common, 0 to 1.
-func Similarity(a, b string) float64 {
-	x, y := trigrams(FoldQuery(a)), trigrams(FoldQuery(b))
+// similarity is the share of trigrams that two queries have in common, 0 to 1.
+func similarity(a, b []uint64) float64 {
 	common := 0
-	for t := range x {
-		if y[t] {
-			common++
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] < b[j]:
+			i++
+		case a[i] > b[j]:
+			j++
+		default:
+			i, j, common = i+1, j+1, common+1
 		}
 	}
 	if common == 0 {
 		return 0
 	}
-	return float64(common) / float64(len(x)+len(y)-common)
+	return float64(common) / float64(len(a)+len(b)-common)
 }
 
 // Two queries share a band when three random choices of their trigrams agree, which for a similarity of s happens with probability s³: of 40
@@ -74,9 +77,9 @@ func similarityBands(source ids.ID, folded string) []int32 {
 	for i := range least {
 		least[i] = math.MaxUint64
 	}
-	for t := range trigrams(folded) {
+	for _, t := range trigrams(folded) {
 		for i := range least {
-			least[i] = min(least[i], mix(t+uint64(i)*0x9e3779b97f4a7c15))
+			least[i] = min(least[i], mix(t+uint64(i+1)*0x9e3779b97f4a7c15))
 		}
 	}
 	seed := binary.BigEndian.Uint64(source[8:]) ^ binary.BigEndian.Uint64(source[:8])

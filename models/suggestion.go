@@ -277,8 +277,9 @@ type SimilarSuggestion struct {
 // MostSimilar ranks candidates by how similar their queries are, and leaves out those that are not.
 func MostSimilar(query string, candidates []*EvalSuggestion, first int) []*SimilarSuggestion {
 	var out []*SimilarSuggestion
+	of := trigrams(FoldQuery(query))
 	for _, c := range candidates {
-		if s := Similarity(query, c.Query); s >= minSimilarity {
+		if s := similarity(of, trigrams(FoldQuery(c.Query))); s >= minSimilarity {
 			out = append(out, &SimilarSuggestion{Similarity: s, SuggestionID: c.ID})
 		}
 	}

@@ -159,7 +159,9 @@ func (o Org) forgetSessions(ctx context.Context, sessions []string) error {
 }
 
 func (o Org) replaceEvidence(ctx context.Context, sessions []string, now []*models.Observation) error {
-	before, err := query[models.SuggestionEvidence](ctx, o.pg, "SELECT "+columns[models.SuggestionEvidence]()+" FROM suggestion_evidence t WHERE t.org_id = $1 AND t.session_id = ANY($2)", o.id, sessions)
+	// OFFSET 0 keeps the planner, who may remember the table as empty, from comparing every row with every session.
+	before, err := query[models.SuggestionEvidence](ctx, o.pg, `SELECT e.* FROM unnest($2::text[]) AS k(id) CROSS JOIN LATERAL (
+			SELECT `+columns[models.SuggestionEvidence]()+` FROM suggestion_evidence t WHERE t.org_id = $1 AND t.session_id = k.id OFFSET 0) e`, o.id, sessions)
 	if err != nil {
 		return err
 	}
