@@ -113,7 +113,7 @@ func TestJudgeBombs(t *testing.T) {
 	var doubling strings.Builder
 	doubling.WriteString(`{"$defs":{`)
 	for i := range 60 {
-		doubling.WriteString(fmt.Sprintf(`"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]},`, i, i+1, i+1))
+		fmt.Fprintf(&doubling, `"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]},`, i, i+1, i+1)
 	}
 	doubling.WriteString(`"a60":{"type":"string"}},"$ref":"#/$defs/a0"}`)
 	failing := strings.ReplaceAll(strings.ReplaceAll(doubling.String(), "allOf", "anyOf"), `"$ref":"#/$defs/a0"}`, `"not":{"$ref":"#/$defs/a0"}}`)
