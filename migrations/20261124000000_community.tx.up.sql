@@ -104,11 +104,11 @@ SELECT l.org_id, 'TYPE' AS level, l.skill_name, l.signal_type AS label,
   CASE WHEN l.past THEN l.signals END AS total_signals, CASE WHEN l.past THEN l.cohorts END AS cohorts,
   CASE WHEN l.past THEN l.triggered END AS triggered_count, CASE WHEN l.past THEN l.missed END AS missed_count,
   CASE WHEN l.past AND l.told > 0 THEN l.triggered / l.signals::float8 END AS trigger_rate,
-  CASE WHEN l.past AND past_gate(s.signals, s.cohorts) THEN s.confidence / (s.signals * 1e9::float8) END AS avg_confidence,
+  CASE WHEN l.past THEN (
+    SELECT s.confidence / (s.signals * 1e9::float8) FROM raw_signal_cells s WHERE s.org_id = l.org_id AND s.dimension = 'SCORED' AND s.skill_name = l.skill_name
+      AND s.signal_type = l.signal_type AND s.label = '' AND past_gate(s.signals, s.cohorts)) END AS avg_confidence,
   CASE WHEN l.past THEN l.first_at END AS first_seen_at, CASE WHEN l.past THEN l.last_at END AS last_seen_at
-FROM lines l LEFT JOIN raw_signal_cells s
-  ON s.org_id = l.org_id AND s.dimension = 'SCORED' AND s.skill_name = l.skill_name AND s.signal_type = l.signal_type AND s.label = ''
-WHERE l.signal_type <> ''
+FROM lines l WHERE l.signal_type <> ''
 UNION ALL
 SELECT l.org_id, 'SKILL', l.skill_name, '',
   (sum(l.signals) FILTER (WHERE l.shown))::bigint, max(l.cohorts) FILTER (WHERE l.shown),

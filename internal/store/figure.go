@@ -19,8 +19,11 @@ const figureColumns = `t.level, t.skill_name, t.label, t.total_signals, t.cohort
 
 // SignalAggregates are signals by skill and type, of one skill where it is named.
 func (o Org) SignalAggregates(ctx context.Context, skill string) (*models.SignalAggregates, error) {
-	rows, err := query[models.SignalFigure](ctx, o.pg, "SELECT "+figureColumns+` FROM signal_figures t WHERE t.org_id = $1 AND t.level = 'TYPE' AND ($2 = '' OR t.skill_name = $2)
-		ORDER BY `+figureOrder+" LIMIT $3", o.id, skill, maxListed+1)
+	of, args := "", []any{o.id, maxListed + 1}
+	if skill != "" {
+		of, args = " AND t.skill_name = $3", append(args, skill)
+	}
+	rows, err := query[models.SignalFigure](ctx, o.pg, "SELECT "+figureColumns+" FROM signal_figures t WHERE t.org_id = $1 AND t.level = 'TYPE'"+of+" ORDER BY "+figureOrder+" LIMIT $2", args...)
 	return models.NewSignalAggregates(rows), err
 }
 
