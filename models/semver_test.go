@@ -50,14 +50,15 @@ func pick(r *rand.Rand, lists ...[]string) string {
 
 func someVersion(r *rand.Rand) string {
 	numbers := [][]string{someNumbers, someNumbers, someNumbers, someNumbers, someNumbers, someNumbers, someNumbers, someNumbers, someNumbers, someWrong}
-	v := pick(r, numbers...) + "." + pick(r, numbers...) + "." + pick(r, numbers...)
+	var v strings.Builder
+	v.WriteString(pick(r, numbers...) + "." + pick(r, numbers...) + "." + pick(r, numbers...))
 	for i := range r.IntN(4) {
-		v += []string{"-", ".", "."}[i] + pick(r, someNumbers, someWords, someNumbers, someWords, someNumbers, someWords, someNumbers, someWords, someWrong)
+		v.WriteString([]string{"-", ".", "."}[i] + pick(r, someNumbers, someWords, someNumbers, someWords, someNumbers, someWords, someNumbers, someWords, someWrong))
 	}
 	for i := range max(0, r.IntN(5)-2) {
-		v += []string{"+", "."}[i] + pick(r, someNumbers, someWords, someNumbers, someWords, someWrong)
+		v.WriteString([]string{"+", "."}[i] + pick(r, someNumbers, someWords, someNumbers, someWords, someWrong))
 	}
-	return v
+	return v.String()
 }
 
 // Precedence sorts as byte strings do, and so as semantic versions do: here is another opinion of how that is.

@@ -239,7 +239,7 @@ func (c *crowd) step(ctx context.Context, rnd *rand.Rand) error {
 	}
 	switch errs.CodeOf(err) {
 	case errs.Conflict, errs.NotFound: // somebody else was first
-		verb, err = verb+" in vain", nil
+		verb += " in vain"
 	default:
 		if err != nil {
 			return fmt.Errorf("%s: %w", verb, err)
