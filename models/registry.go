@@ -214,16 +214,15 @@ type Download struct {
 	ContentHash string `bun:"content_hash"`
 }
 
+// How much of everything there may be; texts in characters.
 const (
 	maxDescription = 4000
 	maxSummary     = 10_000
 	maxReason      = 2000
 	maxTag         = 200
+	MaxSync        = 1000 // entries that one call asks about
 	hashPrefix     = "sha256:"
 )
-
-// MaxSync is how many entries one call asks about.
-const MaxSync = 1000
 
 var (
 	entryName   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
