@@ -47,7 +47,7 @@ CREATE TABLE registry_versions (
   size           bigint NOT NULL,
   file_count     integer NOT NULL,
   files          json NOT NULL, -- [{path, hash, size}]
-  files_size     integer NOT NULL, -- of that list, in bytes
+  files_size     integer NOT NULL GENERATED ALWAYS AS (octet_length(files::text)) STORED,
   change_summary text,
   source         text NOT NULL CHECK (source IN ('CLI', 'REPOHOST', 'REPOHOST_DIRECT')),
   source_ref     text,

@@ -216,7 +216,7 @@ type Download struct {
 	ContentHash string `bun:"content_hash"`
 }
 
-// How much may be said.
+// How much of everything there may be; texts in characters.
 const (
 	maxDescription = 4000
 	maxSummary     = 10_000

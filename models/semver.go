@@ -36,20 +36,19 @@ func precedence(version string) string {
 	if m == nil {
 		return ""
 	}
-	key := sortable(m[1]) + sortable(m[2]) + sortable(m[3])
+	var key strings.Builder
+	key.WriteString(sortable(m[1]) + sortable(m[2]) + sortable(m[3]))
 	if m[4] == "" {
-		return key + "~" // after all its prereleases
+		return key.String() + "~" // after all its prereleases
 	}
-	var keySb43 strings.Builder
 	for id := range strings.SplitSeq(m[4], ".") {
 		if number.MatchString(id) {
-			keySb43.WriteString("!0" + sortable(id)) // numbers come before words
+			key.WriteString("!0" + sortable(id)) // numbers come before words
 		} else {
-			keySb43.WriteString("!1" + id)
+			key.WriteString("!1" + id)
 		}
 	}
-	key += keySb43.String()
-	return key
+	return key.String()
 }
 
 // sortable puts the length before a number: the longer one is the greater.

@@ -19,7 +19,7 @@ import (
 func (s *shop) tree(t *testing.T, files ...file) *models.RegistryVersion {
 	t.Helper()
 	if s.shelf == nil {
-		out := s.entry(t, s.acme, "shelf", packed(t, file{"first", "first"}))
+		out := s.entry(t, s.acme, packed(t, file{"first", "first"}))
 		s.shelf = &out.Entry.ID
 	}
 	return s.push(t, s.acme, *s.shelf, ids.New(ids.Unknown, s.now()).String(), packed(t, files...))

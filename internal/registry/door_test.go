@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -88,7 +89,7 @@ func TestRefusedArchives(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	good := skill(t, "good")
-	entry := s.entry(t, s.acme, "pdf", good)
+	entry := s.entry(t, s.acme, good)
 	for name, c := range map[string]struct {
 		archive []byte
 		code    errs.Code
@@ -115,7 +116,7 @@ func TestRefusedArchives(t *testing.T) {
 				return err
 			},
 		} {
-			e := requireCode(t, c.code, publish())
+			e := refusal(t, c.code, publish())
 			require.Equal(t, []string{"archive"}, e.Path, "%s: %s", name, e.Message)
 		}
 	}
@@ -157,7 +158,7 @@ func TestClientsWord(t *testing.T) {
 		"fileManifest": {Version: "1.0.0", FileManifest: models.JSON(`[{"path": "gone", "hash": "x", "size": 1}]`)},
 	} {
 		_, err := s.CreateEntry(t.Context(), s.acme, newEntry("pdf"), in, bytes.NewReader(archive))
-		require.Equal(t, []string{"metadata", field}, requireCode(t, errs.Invalid, err).Path[:2])
+		require.Equal(t, []string{"metadata", field}, refusal(t, errs.Invalid, err).Path[:2])
 	}
 	require.Empty(t, s.blobs(t))
 	in := newVersion("1.0.0")
@@ -185,16 +186,16 @@ func TestClientsWord(t *testing.T) {
 func TestPushNowhere(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	theirs := s.entry(t, s.other, "pdf", skill(t, "theirs"))
+	theirs := s.entry(t, s.other, skill(t, "theirs"))
 	none := struct{ io.ReadSeeker }{} // panics when it is read
 	for _, id := range []ids.ID{ids.New(ids.Entry, noon), theirs.Entry.ID, theirs.Version.ID} {
 		_, err := s.PushVersion(t.Context(), s.acme, id, newVersion("2.0.0"), none)
-		_ = requireCode(t, errs.NotFound, err)
+		require.Equal(t, errs.NotFound, errs.CodeOf(err), "%v", err)
 	}
 	in := newVersion("2.0.0")
 	in.Name = new("docx")
 	_, err := s.PushVersion(t.Context(), s.other, theirs.Entry.ID, in, none)
-	_ = requireCode(t, errs.Invalid, err)
+	require.Equal(t, errs.Invalid, errs.CodeOf(err), "%v", err)
 	require.Len(t, s.blobs(t), 1)
 }
 
@@ -204,13 +205,13 @@ func TestBytesWithoutARow(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	own, shared, lost := skill(t, "own"), skill(t, "shared"), skill(t, "lost")
-	mine := s.entry(t, s.acme, "pdf", own)
-	theirs := s.entry(t, s.other, "pdf", shared)
+	mine := s.entry(t, s.acme, own)
+	theirs := s.entry(t, s.other, shared)
 	for _, archive := range [][]byte{lost, shared} {
 		_, err := s.CreateEntry(t.Context(), s.acme, newEntry("pdf"), newVersion("1.0.0"), bytes.NewReader(archive))
-		_ = requireCode(t, errs.Conflict, err)
+		require.Equal(t, errs.Conflict, errs.CodeOf(err), "%v", err)
 		_, err = s.PushVersion(t.Context(), s.acme, mine.Entry.ID, newVersion("1.0.0"), bytes.NewReader(archive))
-		_ = requireCode(t, errs.Conflict, err)
+		require.Equal(t, errs.Conflict, errs.CodeOf(err), "%v", err)
 	}
 	require.ElementsMatch(t, []string{hash(own), hash(shared), hash(lost)}, s.blobs(t))
 	require.Equal(t, 2, s.count(t, "SELECT count(*) FROM registry_versions"))
@@ -276,7 +277,7 @@ func (r *twice) Read(p []byte) (int, error) {
 		return r.second.Read(p)
 	}
 	n, err := r.first.Read(p)
-	r.done = err == io.EOF
+	r.done = errors.Is(err, io.EOF)
 	return n, err
 }
 

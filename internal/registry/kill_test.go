@@ -120,7 +120,7 @@ func TestKill(t *testing.T) {
 	t.Logf("SEED=%d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	s := newShop(t)
-	e := s.entry(t, s.acme, "pdf", skill(t, "first")).Entry
+	e := s.entry(t, s.acme, skill(t, "first")).Entry
 	conn, err := pgx.Connect(t.Context(), s.url)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })

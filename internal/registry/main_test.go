@@ -146,10 +146,10 @@ func newVersion(version string) models.NewVersion {
 	return models.NewVersion{Version: version, Source: models.VersionSourceCli}
 }
 
-// entry publishes an entry with the version 1.0.0.
-func (s *shop) entry(t *testing.T, org store.Org, name string, archive []byte) models.Published {
+// entry publishes the entry pdf with the version 1.0.0.
+func (s *shop) entry(t *testing.T, org store.Org, archive []byte) models.Published {
 	t.Helper()
-	out, err := s.CreateEntry(t.Context(), org, newEntry(name), newVersion("1.0.0"), bytes.NewReader(archive))
+	out, err := s.CreateEntry(t.Context(), org, newEntry("pdf"), newVersion("1.0.0"), bytes.NewReader(archive))
 	require.NoError(t, err)
 	require.True(t, out.Created)
 	return out
@@ -164,7 +164,8 @@ func (s *shop) push(t *testing.T, org store.Org, entry ids.ID, version string, a
 	return out.Version
 }
 
-func requireCode(t *testing.T, want errs.Code, err error) *errs.Error {
+// refusal is an error made for the caller.
+func refusal(t *testing.T, want errs.Code, err error) *errs.Error {
 	t.Helper()
 	var e *errs.Error
 	require.ErrorAs(t, err, &e)

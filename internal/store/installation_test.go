@@ -358,8 +358,8 @@ func TestSyncReadsFewRows(t *testing.T) {
 	w := newWorld(t)
 	e := w.entry(t, w.acme, "pdf", models.VisibilityOrg)
 	const many = 2000
-	dbtest.Exec(t, w.url, `INSERT INTO registry_versions (org_id, id, entry_id, number, version, precedence, prerelease, content_hash, client_tag, hashes, size, file_count, files, files_size, source, pushed_at)
-		SELECT v.org_id, gen_random_uuid(), v.entry_id, n, 'n' || n, '', false, v.content_hash, 'tag', '{}', 1, 1, '[]', 2, 'CLI', now() FROM registry_versions v, generate_series(2, $1::int) n`, many)
+	dbtest.Exec(t, w.url, `INSERT INTO registry_versions (org_id, id, entry_id, number, version, precedence, prerelease, content_hash, client_tag, hashes, size, file_count, files, source, pushed_at)
+		SELECT v.org_id, gen_random_uuid(), v.entry_id, n, 'n' || n, '', false, v.content_hash, 'tag', '{}', 1, 1, '[]', 'CLI', now() FROM registry_versions v, generate_series(2, $1::int) n`, many)
 	dbtest.Exec(t, w.url, "ANALYZE registry_versions")
 	s, err := store.Open(t.Context(), w.url, store.Options{MaxConns: 1})
 	require.NoError(t, err)

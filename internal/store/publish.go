@@ -133,15 +133,14 @@ func (o Org) addVersion(ctx context.Context, e *models.RegistryEntry, in *models
 func (o Org) insertVersion(ctx context.Context, v *models.RegistryVersion, files []models.FileInfo) error {
 	type row struct {
 		models.RegistryVersion
-		Hashes    []string    `bun:"hashes,array"`
-		Files     models.JSON `bun:"files"`
-		FilesSize int         `bun:"files_size"`
+		Hashes []string    `bun:"hashes,array"`
+		Files  models.JSON `bun:"files"`
 	}
 	raw, err := json.Marshal(files)
 	if err != nil {
 		return err
 	}
-	_, err = o.db.NewInsert().Model(&row{RegistryVersion: *v, Hashes: v.Hashes(), Files: raw, FilesSize: len(raw)}).ModelTableExpr("registry_versions").Exec(ctx)
+	_, err = o.db.NewInsert().Model(&row{RegistryVersion: *v, Hashes: v.Hashes(), Files: raw}).ModelTableExpr("registry_versions").Exec(ctx)
 	return err
 }
 

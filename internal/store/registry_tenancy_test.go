@@ -365,8 +365,8 @@ func TestRegistryKeys(t *testing.T) {
 	const (
 		newEntry = `INSERT INTO registry_entries (org_id, id, skill_id, name, entry_type, description, visibility, created_by, created_at, updated_at)
 			VALUES ($1, gen_random_uuid(), $2, 'n', 'SKILL', '', 'ORG', $3, now(), now())`
-		newVersion = `INSERT INTO registry_versions (org_id, id, entry_id, number, version, precedence, prerelease, content_hash, hashes, size, file_count, files, files_size, source, pushed_by, pushed_at)
-			VALUES ($1, gen_random_uuid(), $2, 99, '99', '', false, $3, '{}', 1, 1, '[]', 2, 'CLI', $4, now())`
+		newVersion = `INSERT INTO registry_versions (org_id, id, entry_id, number, version, precedence, prerelease, content_hash, hashes, size, file_count, files, source, pushed_by, pushed_at)
+			VALUES ($1, gen_random_uuid(), $2, 99, '99', '', false, $3, '{}', 1, 1, '[]', 'CLI', $4, now())`
 		newRelease  = `INSERT INTO registry_releases (org_id, id, entry_id, kind, created_by, created_at) VALUES ($1, gen_random_uuid(), $2, 'PUSH', $3, now())`
 		newInstall  = `INSERT INTO registry_installations (org_id, id, entry_id, user_id, device_id, version_id, installed_at) VALUES ($1, gen_random_uuid(), $2, $3, 'd', $4, now())`
 		makeCurrent = `UPDATE registry_entries SET current_version_id = $2 WHERE id = $1`
