@@ -2,6 +2,7 @@
 package server
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -52,6 +53,11 @@ type Server struct {
 	Metrics http.Handler
 }
 
+// beside describes what is mounted next to the routes, as path items of OpenAPI.
+//
+//go:embed beside.json
+var beside []byte
+
 // New wires everything together. It fails when a stored operation does not fit the schema.
 func New(cfg Config) (*Server, error) {
 	if cfg.Clock == nil {
@@ -61,6 +67,10 @@ func New(cfg Config) (*Server, error) {
 	routes, err := rest.Routes(schema)
 	if err != nil {
 		return nil, fmt.Errorf("rest/%w", err)
+	}
+	openAPI, err := rest.OpenAPI(schema, routes, beside)
+	if err != nil {
+		return nil, fmt.Errorf("describing the routes: %w", err)
 	}
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -77,7 +87,8 @@ func New(cfg Config) (*Server, error) {
 	r.Use(identify, locate(cfg.BaseURL), logRequests(reg), recoverPanics, allowOrigins(cfg.CORSOrigins))
 	r.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, http.StatusOK, "ok") })
 	r.Get("/readyz", ready(cfg.Store))
-	r.Get("/schema.graphql", sdl)
+	r.Get("/schema.graphql", static("text/plain; charset=utf-8", []byte(graph.SDL())))
+	r.Get("/openapi.json", static("application/json; charset=utf-8", openAPI))
 	if !cfg.MetricsElsewhere {
 		r.Handle("/metrics", s.Metrics)
 	}
@@ -132,7 +143,9 @@ func writeStatus(w http.ResponseWriter, status int, text string) {
 	_ = json.NewEncoder(w).Encode(map[string]string{"status": text})
 }
 
-func sdl(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = w.Write([]byte(graph.SDL()))
+func static(contentType string, body []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		_, _ = w.Write(body)
+	}
 }
