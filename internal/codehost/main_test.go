@@ -2,9 +2,6 @@ package codehost_test
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -119,10 +116,8 @@ func (w *world) deliver(t *testing.T, body string) {
 
 func (w *world) webhook(t *testing.T, event, key string, body []byte) apitest.Response {
 	t.Helper()
-	mac := hmac.New(sha256.New, []byte(apitest.WebhookSecret))
-	mac.Write(body)
 	return w.Do(t, "", http.MethodPost, "/api/v1/repohost/webhook", http.Header{
-		"X-Repohost-Event": {event}, "X-Repohost-Delivery": {key}, "X-Repohost-Signature-256": {"sha256=" + hex.EncodeToString(mac.Sum(nil))},
+		"X-Repohost-Event": {event}, "X-Repohost-Delivery": {key}, "X-Repohost-Signature-256": {apitest.Signature(body)},
 	}, body)
 }
 

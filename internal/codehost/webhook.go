@@ -44,8 +44,11 @@ func receive(w http.ResponseWriter, r *http.Request, s *store.Store, secret stri
 		return "", errs.New(errs.Unauthenticated, "The signature does not fit the body: is the secret the same on both sides?")
 	}
 	event, key := header(r, "X-GitHub-Event", "X-Repohost-Event"), header(r, "X-GitHub-Delivery", "X-Repohost-Delivery")
-	if event == "" || key == "" || len(key) > maxDeliveryKey {
-		return "", errs.New(errs.Invalid, "The headers X-Repohost-Event and X-Repohost-Delivery (or X-GitHub-…) must be there")
+	switch {
+	case event == "":
+		return "", errs.At("X-GitHub-Event").Because("must be a header of a delivery, or X-Repohost-Event")
+	case key == "" || len(key) > maxDeliveryKey:
+		return "", errs.At("X-GitHub-Delivery").Because("must be a header of a delivery, or X-Repohost-Delivery, with 1 to %d characters", maxDeliveryKey)
 	}
 	told, err := repohost.ParseDelivery(event, body)
 	if err != nil {
