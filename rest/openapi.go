@@ -270,10 +270,7 @@ func (d *describer) responses(r *Route) object {
 func expected(r *Route) []int {
 	out := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden}
 	if len(r.variables) > 0 {
-		out = append(out, http.StatusNotFound)
-	}
-	if r.Method != http.MethodGet || r.status == http.StatusFound {
-		out = append(out, http.StatusConflict)
+		out = append(out, http.StatusNotFound, http.StatusConflict)
 	}
 	if slices.ContainsFunc(r.variables, func(v variable) bool { return v.header == "If-Match" }) {
 		out = append(out, http.StatusPreconditionFailed)
