@@ -311,8 +311,8 @@ func TestRegistryTruncated(t *testing.T) {
 	res := create(t, srv, parts(t, `{"name": "pdf", "version": "1"}`)...).JSON(t)
 	id := res["entry"].(map[string]any)["id"].(string)
 	more := func(from, to int) {
-		dbtest.Exec(t, srv.Database, `INSERT INTO registry_versions (org_id, id, entry_id, number, version, precedence, prerelease, content_hash, hashes, size, file_count, files, files_size, source, pushed_at)
-			SELECT org_id, gen_random_uuid(), entry_id, n, 'v' || n, '', false, content_hash, hashes, size, file_count, files, files_size, source, pushed_at
+		dbtest.Exec(t, srv.Database, `INSERT INTO registry_versions (org_id, id, entry_id, number, version, precedence, prerelease, content_hash, hashes, size, file_count, files, source, pushed_at)
+			SELECT org_id, gen_random_uuid(), entry_id, n, 'v' || n, '', false, content_hash, hashes, size, file_count, files, source, pushed_at
 			FROM registry_versions, generate_series($1::int, $2::int) n WHERE number = 1`, from, to)
 	}
 	list := func(path string) (string, []any) {
