@@ -40,7 +40,8 @@ func OpenAPI(schema *ast.Schema, routes []*Route, beside []byte) ([]byte, error)
 	return json.Marshal(object{
 		{"openapi", "3.1.0"},
 		{"info", object{
-			{"title", "skillgraph"}, {"version", "1"},
+			{"title", "skillgraph"},
+			{"version", "1"},
 			{"description", "The REST face of skillgraph. Every route is a stored operation of the GraphQL schema at /schema.graphql."},
 		}},
 		{"servers", []object{{{"url", "/"}}}},
