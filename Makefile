@@ -82,4 +82,4 @@ bench: $(WITHPG) ## Measure, as ratios in one run
 	$(WITHPG) go test -timeout 60m -run '^$$' -bench . -benchtime 1x ./internal/bench
 
 clean: ## Remove what was built; data stay
-	rm -rf bin web/dist/* web/node_modules web/screenshots
+	rm -rf bin web/dist/* web/node_modules web/screenshots docs/examples/typescript/node_modules docs/examples/typescript/out
