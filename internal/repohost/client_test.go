@@ -209,7 +209,9 @@ func TestFailures(t *testing.T) {
 		}, "The code host answered with more than 8 MiB", errs.TooLarge, 0},
 		{"gone", func(w http.ResponseWriter, _ *http.Request) { apphost.Fail(w, 404, "Not Found") }, "There is no repository acme/skills that the installation of acme may read", errs.Conflict, 0},
 		{"blocked", func(w http.ResponseWriter, _ *http.Request) { apphost.Fail(w, 451, strings.Repeat("long ", 100)) }, "The code host refuses this (status 451): " + strings.Repeat("long ", 39) + "long…", errs.Conflict, 0},
-		{"suspended", func(w http.ResponseWriter, _ *http.Request) { apphost.Fail(w, 403, "This installation has been suspended") }, "The installation of acme is suspended at the code host", errs.Conflict, 0},
+		{"suspended", func(w http.ResponseWriter, _ *http.Request) {
+			apphost.Fail(w, 403, "This installation has been suspended")
+		}, "The installation of acme is suspended at the code host", errs.Conflict, 0},
 		{"round in circles", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.String(), http.StatusFound) }, "The code host refuses this (status 302): ", errs.Conflict, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
