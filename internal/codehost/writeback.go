@@ -122,14 +122,16 @@ func (h *Host) validation(ctx context.Context, v *models.RegistryVersion) (outco
 		return "valid", "", nil
 	}
 	wrong := 0
+	var listSb125 strings.Builder
 	for i, issue := range issues {
 		if issue.Level == models.IssueLevelError {
 			wrong++
 		}
 		if i < maxShown {
-			list += "\n- " + issue.Level.Wire() + at(issue) + ": " + issue.Message
+			listSb125.WriteString("\n- " + issue.Level.Wire() + at(issue) + ": " + issue.Message)
 		}
 	}
+	list += listSb125.String()
 	if more := len(issues) - maxShown; more > 0 {
 		list += fmt.Sprintf("\n- and %d more", more)
 	}

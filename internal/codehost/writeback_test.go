@@ -35,7 +35,7 @@ func TestWriteBack(t *testing.T) {
 	w.tellAll(t)
 	w.run(t)
 	hold, lost := make(chan struct{}), atomic.Bool{}
-	h.Instead(func(rw http.ResponseWriter, r *http.Request) bool {
+	h.Instead(func(_ http.ResponseWriter, r *http.Request) bool {
 		if strings.HasSuffix(r.URL.Path, "/check-runs") && r.Method == http.MethodPost && !lost.Swap(true) {
 			<-hold
 			h.Serve(nowhere{http.Header{}}, r)
