@@ -54,22 +54,34 @@ func receive(w http.ResponseWriter, r *http.Request, s *store.Store, secret stri
 	if err != nil {
 		return "", err
 	}
-	queue := strings.ToLower(told.RepoFullName)
-	if queue == "" {
-		queue = "installation " + strconv.FormatInt(told.InstallationID, 10)
-	}
 	switch event {
 	case "push", "installation", "repository":
 	default:
 		return "ignored", nil // ping, and whatever else a host may send
 	}
+	if told.InstallationID == 0 { // a host without apps
+		if told.InstallationID, err = s.InstallationOf(r.Context(), told.RepoID, told.RepoFullName); err != nil {
+			return "", err
+		}
+	}
 	isNew, err := s.Receive(r.Context(), models.Received{
-		Key: key, Queue: queue, Event: event, Action: told.Action, InstallationID: told.InstallationID, RepoFullName: told.RepoFullName, Ref: told.Ref, Payload: told,
+		Key: key, Queue: queueOf(told), Event: event, Action: told.Action, InstallationID: told.InstallationID, RepoFullName: told.RepoFullName, Ref: told.Ref, Payload: told,
 	})
 	if err == nil && !isNew {
 		return "received before", nil
 	}
 	return "accepted", err
+}
+
+// queueOf is what deliveries wait in, one behind the other: those of a repository, whatever its name, or of an installation.
+func queueOf(d repohost.Delivery) string {
+	switch {
+	case d.RepoID != 0:
+		return "repository " + strconv.FormatInt(d.RepoID, 10)
+	case d.RepoFullName != "":
+		return strings.ToLower(d.RepoFullName)
+	}
+	return "installation " + strconv.FormatInt(d.InstallationID, 10)
 }
 
 func header(r *http.Request, names ...string) string {
