@@ -51,9 +51,10 @@ func (e *Exports) export(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer e.busy.leave(who.OrgID)
-	ctx, cancel := context.WithTimeout(r.Context(), orElse(e.Life, time.Hour))
+	life := orElse(e.Life, time.Hour)
+	ctx, cancel := context.WithTimeout(r.Context(), life)
 	defer cancel()
-	out := newStream(w, r, in, e.Clock, orElse(e.Stall, 30*time.Second))
+	out := newStream(w, r, in, e.Clock, orElse(e.Stall, 30*time.Second), life)
 	rows, err := e.Store.Org(who.OrgID, who.UserID).Export(ctx, in, out)
 	if err == nil {
 		err = out.finish()

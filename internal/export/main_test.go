@@ -42,7 +42,7 @@ func demoServer(t *testing.T) *apitest.Server {
 }
 
 // nasty are names that formats like to stumble over.
-var nasty = []string{"plain", "with, comma", `with "quotes"`, "with\nnewline", `back\slash`, `\.`, "=1+1", "@SUM(A1)", "naïve 日本語 🎉", "'; DROP TABLE skills; --", "a/b", "\u2028"}
+var nasty = []string{"plain", "with, comma", `with "quotes"`, "with\nnewline", `back\slash`, `\.`, "=1+1", "@SUM(A1)", "naïve 日本語 🎉", "'; DROP TABLE skills; --", "a/b", "\u2028", "tab\tbell\x07return\r", " spaces "}
 
 // nastyServer has sessions, invocations and a skill for each of them.
 func nastyServer(t *testing.T) *apitest.Server {

@@ -24,10 +24,10 @@ type stream struct {
 	started bool
 }
 
-func newStream(w http.ResponseWriter, r *http.Request, in models.Export, clock func() time.Time, stall time.Duration) *stream {
+func newStream(w http.ResponseWriter, r *http.Request, in models.Export, clock func() time.Time, stall, life time.Duration) *stream {
 	s := &stream{}
 	packed := liking(strings.Join(r.Header.Values("Accept-Encoding"), ","), "gzip") > 0
-	s.conn = &connection{w: w, control: http.NewResponseController(w), clock: clock, stall: stall, first: func() {
+	s.conn = &connection{w: w, control: http.NewResponseController(w), clock: clock, stall: stall, end: clock().Add(life), first: func() {
 		s.started = true
 		announce(w.Header(), in, packed)
 	}}
@@ -79,6 +79,7 @@ type connection struct {
 	control *http.ResponseController
 	clock   func() time.Time
 	stall   time.Duration
+	end     time.Time
 	first   func() // before the first bytes; nil afterwards
 }
 
@@ -88,6 +89,10 @@ func (c *connection) Write(p []byte) (int, error) {
 		c.first = nil
 	}
 	// In place of the server's own limit, which is for answers that fit into minutes. A recorder in a test has none.
-	_ = c.control.SetWriteDeadline(c.clock().Add(c.stall))
+	until := c.clock().Add(c.stall)
+	if until.After(c.end) {
+		until = c.end
+	}
+	_ = c.control.SetWriteDeadline(until)
 	return c.w.Write(p)
 }

@@ -34,51 +34,40 @@ type keyColumn struct {
 }
 
 // field is one of every row. The first one is the key as text.
-type field struct{ name, sql string }
-
-// Fields that the two formats spell alike only with some help.
-func instant(name, sql string) field {
-	return field{name, "to_char(" + sql + `, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`} // the session is in UTC
-}
-
-const flagMark = "?" // ends the name of a flag: COPY writes t, others write true
-
-func (f field) as(csv bool) string {
-	name, flag := strings.CutSuffix(f.name, flagMark)
-	if flag && csv {
-		return "(" + f.sql + ")::text AS " + name
-	}
-	return f.sql + " AS " + name
+type field struct {
+	name string
+	kind kind
+	sql  string
 }
 
 // Quotients of the sums of a rollup, as the graph makes them.
 const (
 	triggerRate   = "x.triggered_sessions::float8 / nullif(x.sessions, 0)"
 	coverage      = "x.scored::float8 / nullif(x.triggers, 0)"
-	avgConfidence = "x.confidence / (1e9::float8 * nullif(x.scored, 0))"
-	meanPassRate  = "x.rate / (1e9::float8 * nullif(x.graded, 0))"
+	avgConfidence = "x.confidence::float8 / (1e9::float8 * nullif(x.scored, 0))"
+	meanPassRate  = "x.rate::float8 / (1e9::float8 * nullif(x.graded, 0))"
 )
 
 var datasets = map[string]dataset{
 	"skills": {
-		from: `skills t CROSS JOIN LATERAL (SELECT sum(d.sessions) AS sessions, sum(d.triggered_sessions) AS triggered_sessions, sum(d.triggers) AS triggers, sum(d.scored) AS scored, sum(d.confidence)::bigint AS confidence
+		from: `skills t CROSS JOIN LATERAL (SELECT sum(d.sessions) AS sessions, sum(d.triggered_sessions) AS triggered_sessions, sum(d.triggers) AS triggers, sum(d.scored) AS scored, sum(d.confidence) AS confidence
 			FROM skill_days d WHERE d.org_id = t.org_id AND d.skill_id = t.id AND d.day > ?today::date - 30) x`,
 		key: []keyColumn{{"t.id", anID}}, at: "t.last_seen_at", skill: "t.id = ?",
 		fields: []field{
-			{"skill_id", "t.id"}, {"name", "t.name"}, {"status", "lower(t.status)"},
-			instant("first_seen_at", "t.first_seen_at"), instant("last_seen_at", "t.last_seen_at"),
-			{"unique_sessions", "t.unique_sessions"}, {"has_evidence?", "t.graded_sessions > 0"},
-			{"trigger_rate", triggerRate}, {"avg_confidence", avgConfidence}, {"confidence_coverage", coverage}, {"pass_rate", "t.pass_rate"},
-			instant("created_at", "t.created_at"),
+			{"skill_id", uuid, "t.id"}, {"name", text, "t.name"}, {"status", text, "lower(t.status)"},
+			{"first_seen_at", instant, "t.first_seen_at"}, {"last_seen_at", instant, "t.last_seen_at"},
+			{"unique_sessions", whole, "t.unique_sessions"}, {"has_evidence", flag, "t.graded_sessions > 0"},
+			{"trigger_rate", share, triggerRate}, {"avg_confidence", share, avgConfidence}, {"confidence_coverage", share, coverage}, {"pass_rate", share, "t.pass_rate"},
+			{"created_at", instant, "t.created_at"},
 		},
 	},
 	"daily-stats": {
 		from: "skill_days x JOIN skills s ON s.org_id = x.org_id AND s.id = x.skill_id", where: "(x.sessions > 0 OR x.graded > 0)",
 		key: []keyColumn{{"x.skill_id", anID}, {"x.day", aDay}}, at: "x.day", skill: "x.skill_id = ?",
 		fields: []field{
-			{"key", "x.skill_id || '/' || x.day"}, {"skill_id", "x.skill_id"}, {"skill_name", "s.name"}, {"date", "x.day"},
-			{"sessions", "x.sessions"}, {"triggered_sessions", "x.triggered_sessions"}, {"trigger_rate", triggerRate},
-			{"graded", "x.graded"}, {"passed", "x.passed"}, {"pass_rate", meanPassRate}, {"avg_confidence", avgConfidence},
+			{"key", text, "x.skill_id || '/' || x.day"}, {"skill_id", uuid, "x.skill_id"}, {"skill_name", text, "s.name"}, {"date", day, "x.day"},
+			{"sessions", whole, "x.sessions"}, {"triggered_sessions", whole, "x.triggered_sessions"}, {"trigger_rate", share, triggerRate},
+			{"graded", whole, "x.graded"}, {"passed", whole, "x.passed"}, {"pass_rate", share, meanPassRate}, {"avg_confidence", share, avgConfidence},
 		},
 	},
 	"sessions": {
@@ -86,31 +75,31 @@ var datasets = map[string]dataset{
 		key:  []keyColumn{{"t.session_id", aText}}, at: "coalesce(t.started_at, t.received_at)",
 		skill: "EXISTS (SELECT FROM session_skills k WHERE k.org_id = t.org_id AND k.session_id = t.session_id AND k.skill_id = ?)",
 		fields: []field{
-			{"session_id", "t.session_id"}, {"platform", "t.platform"}, {"agent_type", "t.agent_type"}, {"model", "t.model"}, {"provider", "t.provider"},
-			instant("started_at", "t.started_at"), instant("ended_at", "t.ended_at"), {"completion_status", "t.completion_status"},
-			instant("received_at", "t.received_at"),
+			{"session_id", text, "t.session_id"}, {"platform", text, "t.platform"}, {"agent_type", text, "t.agent_type"}, {"model", text, "t.model"}, {"provider", text, "t.provider"},
+			{"started_at", instant, "t.started_at"}, {"ended_at", instant, "t.ended_at"}, {"completion_status", text, "t.completion_status"},
+			{"received_at", instant, "t.received_at"},
 		},
 	},
 	"invocations": {
 		from: "invocations t JOIN skills s ON s.org_id = t.org_id AND s.id = t.skill_id",
 		key:  []keyColumn{{"t.invocation_id", aText}}, at: "t.occurred_at", skill: "t.skill_id = ?",
 		fields: []field{
-			{"skill_invocation_id", "t.invocation_id"}, {"session_id", "t.session_id"}, {"skill_id", "t.skill_id"}, {"skill_name", "s.name"},
-			instant("occurred_at", "t.occurred_at"), {"triggered?", "t.triggered"}, {"confidence", "t.confidence"},
-			{"invocation_mode", "t.invocation_mode"}, {"matched_prompt_id", "t.matched_prompt_id"}, {"skill_version_hash", "t.version_hash"},
+			{"skill_invocation_id", text, "t.invocation_id"}, {"session_id", text, "t.session_id"}, {"skill_id", uuid, "t.skill_id"}, {"skill_name", text, "s.name"},
+			{"occurred_at", instant, "t.occurred_at"}, {"triggered", flag, "t.triggered"}, {"confidence", share, "t.confidence"},
+			{"invocation_mode", text, "t.invocation_mode"}, {"matched_prompt_id", text, "t.matched_prompt_id"}, {"skill_version_hash", text, "t.version_hash"},
 		},
 	},
 	"versions": {
 		from: `registry_versions t JOIN registry_entries e ON e.org_id = t.org_id AND e.id = t.entry_id
-			CROSS JOIN LATERAL (SELECT coalesce(sum(b.sessions), 0) AS sessions, sum(b.graded) AS graded, sum(b.rate)::bigint AS rate
+			CROSS JOIN LATERAL (SELECT coalesce(sum(b.sessions), 0) AS sessions, sum(b.graded) AS graded, sum(b.rate) AS rate
 				FROM skill_breakdowns b WHERE b.org_id = t.org_id AND b.skill_id = e.skill_id AND b.dimension = 'VERSION' AND b.value = ANY(t.hashes)) x`,
 		key: []keyColumn{{"t.id", anID}}, at: "t.pushed_at", skill: "e.skill_id = ?",
 		fields: []field{
-			{"id", "t.id"}, {"entry_id", "t.entry_id"}, {"name", "e.name"}, {"version", "t.version"}, {"content_hash", "t.content_hash"},
-			{"is_current?", "coalesce(e.current_version_id = t.id, false)"}, {"rolled_back?", "t.rolled_back"},
-			{"aggregate_pass_rate", meanPassRate}, {"aggregate_sessions", "x.sessions"}, {"change_summary", "t.change_summary"}, {"file_manifest", "t.files"},
-			{"source", "lower(replace(t.source, '_', '-'))"}, {"source_ref", "t.source_ref"}, {"source_repo", "t.source_repo"},
-			instant("revoked_at", "t.revoked_at"), {"revoke_reason", "t.revoke_reason"}, instant("pushed_at", "t.pushed_at"),
+			{"id", uuid, "t.id"}, {"entry_id", uuid, "t.entry_id"}, {"name", text, "e.name"}, {"version", text, "t.version"}, {"content_hash", text, "t.content_hash"},
+			{"is_current", flag, "coalesce(e.current_version_id = t.id, false)"}, {"rolled_back", flag, "t.rolled_back"},
+			{"aggregate_pass_rate", share, meanPassRate}, {"aggregate_sessions", whole, "x.sessions"}, {"change_summary", text, "t.change_summary"}, {"file_manifest", document, "t.files"},
+			{"source", text, "lower(replace(t.source, '_', '-'))"}, {"source_ref", text, "t.source_ref"}, {"source_repo", text, "t.source_repo"},
+			{"revoked_at", instant, "t.revoked_at"}, {"revoke_reason", text, "t.revoke_reason"}, {"pushed_at", instant, "t.pushed_at"},
 		},
 	},
 	"suggestions": {
@@ -119,12 +108,12 @@ var datasets = map[string]dataset{
 		where: "t.query <> ''",
 		key:   []keyColumn{{"t.id", anID}}, at: "t.last_observed_at", skill: "c.skill_id = ?",
 		fields: []field{
-			{"id", "t.id"}, {"source_id", "'src_' || t.source_id"}, {"skill_id", "c.skill_id"}, {"query", "t.query"}, {"should_trigger?", "t.should_trigger"},
-			{"source", "CASE WHEN t.provenance IN ('RUN_FAILURE', 'RUN_REGRESSION') THEN 'hosted_run' ELSE 'linked_telemetry' END"},
-			{"provenance", "lower(t.provenance)"}, {"observed_count", "t.observed_count"}, {"handled_count", "t.good"}, {"confidence", "t.confidence"},
-			instant("last_observed_at", "t.last_observed_at"), {"invocation_type", "t.invocation_type"},
-			{"review_status", "coalesce(lower(r.review_status), 'pending')"}, {"accept_target", "lower(r.accept_target)"}, {"applied_suite_id", "r.applied_suite_id"},
-			instant("reviewed_at", "r.reviewed_at"), instant("created_at", "t.created_at"),
+			{"id", uuid, "t.id"}, {"source_id", text, "'src_' || t.source_id"}, {"skill_id", uuid, "c.skill_id"}, {"query", text, "t.query"}, {"should_trigger", flag, "t.should_trigger"},
+			{"source", text, "CASE WHEN t.provenance IN ('RUN_FAILURE', 'RUN_REGRESSION') THEN 'hosted_run' ELSE 'linked_telemetry' END"},
+			{"provenance", text, "lower(t.provenance)"}, {"observed_count", whole, "t.observed_count"}, {"handled_count", whole, "t.good"}, {"confidence", share, "t.confidence"},
+			{"last_observed_at", instant, "t.last_observed_at"}, {"invocation_type", text, "t.invocation_type"},
+			{"review_status", text, "coalesce(lower(r.review_status), 'pending')"}, {"accept_target", text, "lower(r.accept_target)"}, {"applied_suite_id", uuid, "r.applied_suite_id"},
+			{"reviewed_at", instant, "r.reviewed_at"}, {"created_at", instant, "t.created_at"},
 		},
 	},
 }
@@ -143,8 +132,7 @@ func aText(s string) (any, error) {
 	return s, nil
 }
 
-// Export writes all rows of a dataset and counts them. PostgreSQL itself makes the lines, and no more of them is in memory than
-// w holds back. Everything is of one moment. The time limit of statements does not hold: ctx and w say when to stop.
+// Export writes all rows of a dataset and counts them. They pass through one by one, from PostgreSQL's own COPY. Everything is of one moment. The time limit of statements does not hold: ctx and w say when to stop.
 func (o Org) Export(ctx context.Context, in models.Export, w io.Writer) (rows int64, err error) {
 	sql, err := o.exportSQL(ctx, in)
 	if err != nil {
@@ -164,7 +152,7 @@ func (o Org) Export(ctx context.Context, in models.Export, w io.Writer) (rows in
 	if _, err := tx.Exec(ctx, "SELECT set_config('statement_timeout', '0', true), set_config('enable_sort', 'off', true)"); err != nil {
 		return 0, fail(ctx, err)
 	}
-	tag, err := conn.Conn().PgConn().CopyTo(ctx, w, sql)
+	tag, err := conn.Conn().PgConn().CopyTo(ctx, &lines{fields: datasets[in.Dataset].fields, csv: in.CSV, header: in.After == "", w: w}, sql)
 	return tag.RowsAffected(), fail(ctx, err)
 }
 
@@ -180,23 +168,14 @@ func (o Org) exportSQL(ctx context.Context, in models.Export) (string, error) {
 	}
 	fields, order := make([]string, len(d.fields)), make([]string, len(d.key))
 	for i, f := range d.fields {
-		fields[i] = f.as(in.CSV)
+		fields[i] = "(" + f.sql + ")::" + f.kind.sql
 	}
 	for i, k := range d.key {
 		order[i] = k.sql
 	}
 	from := strings.Replace(d.from, "?today", o.store.today().Format("'"+time.DateOnly+"'"), 1)
-	sql := "SELECT " + strings.Join(fields, ", ") + " FROM " + from + " WHERE " + strings.Join(where, " AND ") + " ORDER BY " + strings.Join(order, ", ")
-	if in.CSV {
-		header := "false" // whoever goes on has it
-		if in.After == "" {
-			header = "true"
-		}
-		sql = "COPY (" + sql + ") TO STDOUT WITH (FORMAT csv, HEADER " + header + ", ENCODING 'UTF8')"
-	} else {
-		// JSON has no control characters: as CSV between two of them it stays as it is.
-		sql = "COPY (SELECT row_to_json(r) FROM (" + sql + `) r) TO STDOUT WITH (FORMAT csv, QUOTE E'\x01', DELIMITER E'\x02', ENCODING 'UTF8')`
-	}
+	sql := "COPY (SELECT " + strings.Join(fields, ", ") + " FROM " + from + " WHERE " + strings.Join(where, " AND ") +
+		" ORDER BY " + strings.Join(order, ", ") + ") TO STDOUT WITH (FORMAT binary)"
 	return o.store.db.QueryGen().FormatQuery(sql, args...), nil
 }
 
