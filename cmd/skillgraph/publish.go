@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"skillgraph/internal/client"
@@ -140,7 +141,7 @@ func listEntries(ctx context.Context, e env, args []string) error {
 			if e.CurrentVersion != nil {
 				version = e.CurrentVersion.Version
 			}
-			rows = append(rows, []string{name, version, e.Visibility, percent(e.PassRate), fmt.Sprint(e.EvalCount), fmt.Sprint(e.InstallationCount), e.Description})
+			rows = append(rows, []string{name, version, e.Visibility, percent(e.PassRate), strconv.Itoa(e.EvalCount), strconv.Itoa(e.InstallationCount), e.Description})
 		}
 		return r.table("NAME|CURRENT|VISIBILITY|PASS RATE|GRADED|DEVICES|DESCRIPTION", rows)
 	})
@@ -165,7 +166,7 @@ func listVersions(ctx context.Context, e env, args []string) error {
 		}
 		var rows [][]string
 		for _, v := range list {
-			rows = append(rows, []string{v.Version, state(v), v.PushedAt.UTC().Format("2006-01-02 15:04"), v.Source, percent(v.AggregatePassRate), fmt.Sprint(v.AggregateSessions), v.ContentHash[:min(12, len(v.ContentHash))], orNothing(v.ChangeSummary)})
+			rows = append(rows, []string{v.Version, state(v), v.PushedAt.UTC().Format("2006-01-02 15:04"), v.Source, percent(v.AggregatePassRate), strconv.Itoa(v.AggregateSessions), v.ContentHash[:min(12, len(v.ContentHash))], orNothing(v.ChangeSummary)})
 		}
 		return r.table("VERSION|STATE|PUSHED (UTC)|SOURCE|PASS RATE|SESSIONS|SHA256|WHAT IS NEW", rows)
 	})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"skillgraph/internal/client"
@@ -56,7 +57,7 @@ func (r *remote) skills(list []client.Skill) error {
 		for _, i := range s.Installed {
 			devices = append(devices, fmt.Sprintf("%s %s (%s)", i.DeviceID, orNothing(i.Version), strings.ReplaceAll(i.SyncStatus, "_", " ")))
 		}
-		rows = append(rows, []string{s.Name, s.Status, percent(s.PassRate), fmt.Sprint(s.GradedSessions), percent(s.TriggerRate), fmt.Sprint(s.UniqueSessions), seen, orNothing(s.CurrentVersion), strings.Join(devices, ", ")})
+		rows = append(rows, []string{s.Name, s.Status, percent(s.PassRate), strconv.Itoa(s.GradedSessions), percent(s.TriggerRate), strconv.Itoa(s.UniqueSessions), seen, orNothing(s.CurrentVersion), strings.Join(devices, ", ")})
 	}
 	return r.table("NAME|STATUS|PASS RATE|GRADED|TRIGGER RATE|SESSIONS|LAST SEEN (UTC)|CURRENT|YOUR DEVICES", rows)
 }

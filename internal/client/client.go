@@ -118,8 +118,17 @@ func refusal(res *http.Response) error {
 	return &Error{Code: code, Message: "the server answered " + res.Status + ", which skillgraph does not: is the address right?"}
 }
 
+// answered is what comes with the body of an answer.
+type answered struct {
+	status int
+	header http.Header
+}
+
+// cut says that a list is longer.
+func (a *answered) cut() bool { return a.header.Get("X-Truncated") == "true" }
+
 // rest calls a route; in and out are JSON, and may be nil.
-func (c *Client) rest(ctx context.Context, method, path string, in, out any) (*http.Response, error) {
+func (c *Client) rest(ctx context.Context, method, path string, in, out any) (*answered, error) {
 	var body io.Reader
 	if in != nil {
 		b, err := json.Marshal(in)
@@ -139,19 +148,20 @@ func (c *Client) rest(ctx context.Context, method, path string, in, out any) (*h
 }
 
 // read sends a request and reads its answer.
-func (c *Client) read(req *http.Request, out any) (*http.Response, error) {
+func (c *Client) read(req *http.Request, out any) (*answered, error) {
 	res, err := c.send(req)
 	if err != nil {
 		return nil, err
 	}
 	defer res.Body.Close()
+	a := &answered{res.StatusCode, res.Header}
 	if out == nil {
-		return res, nil
+		return a, nil
 	}
 	if err := json.NewDecoder(io.LimitReader(res.Body, maxAnswer)).Decode(out); err != nil {
 		return nil, &Error{Message: "the answer of " + c.URL + " is not JSON: is this the address of a skillgraph server?"}
 	}
-	return res, nil
+	return a, nil
 }
 
 func (c *Client) progress(format string, args ...any) {

@@ -102,11 +102,11 @@ func (c *Client) download(ctx context.Context, e *Entry, v *Version) (*os.File, 
 	if err != nil {
 		return nil, err
 	}
-	link, err := res.Location()
-	if err != nil {
-		return nil, fmt.Errorf("the server gives no link to %s %s: %w", e.Name, v.Version, err)
+	link := res.header.Get("Location")
+	if link == "" {
+		return nil, fmt.Errorf("the server gives no link to %s %s", e.Name, v.Version)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, link.String(), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, link, nil)
 	if err != nil {
 		return nil, err
 	}

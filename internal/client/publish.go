@@ -43,7 +43,7 @@ type Published struct {
 var ErrInvalid = errors.New("the folder is not a valid skill, and nothing was published: mend it, or publish it as it is with --force")
 
 // ErrNoVersion says that nobody has said which version it is.
-var ErrNoVersion = errors.New("which version is it? Give --version, or put it into SKILL.md under metadata: version:")
+var ErrNoVersion = errors.New("which version is it? Give --version, or put a line \"version: …\" under \"metadata:\" in SKILL.md")
 
 // Publish checks a folder, packs it and makes it a version of its entry, which is made where there is none. The issues are there
 // whatever happens then.
@@ -157,7 +157,7 @@ func (c *Client) post(ctx context.Context, path string, about metadata, packed *
 		return err
 	}
 	out.Status = "unchanged"
-	if res.StatusCode == http.StatusCreated {
+	if res.status == http.StatusCreated {
 		out.Status = "published"
 	}
 	return nil

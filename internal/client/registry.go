@@ -63,7 +63,7 @@ func (c *Client) list(ctx context.Context, path string) ([]Entry, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	return out.Entries, res.Header.Get("X-Truncated") == "true", nil
+	return out.Entries, res.cut(), nil
 }
 
 // own is the organization's entry of a name; nil when there is none.
@@ -111,7 +111,7 @@ func (c *Client) Versions(ctx context.Context, name string) (e *Entry, list []Ve
 	if err != nil {
 		return nil, nil, false, err
 	}
-	return e, out.Versions, res.Header.Get("X-Truncated") == "true", nil
+	return e, out.Versions, res.cut(), nil
 }
 
 // RolledBack is what became of a rollback.

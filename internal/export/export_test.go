@@ -22,7 +22,7 @@ import (
 func snake(t *testing.T, node any, names string) row {
 	t.Helper()
 	out := row{}
-	for _, pair := range strings.Fields(names) {
+	for pair := range strings.FieldsSeq(names) {
 		to, from, _ := strings.Cut(pair, "=")
 		v, there := node.(row)[from]
 		require.True(t, there, from)

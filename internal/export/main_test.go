@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -74,9 +75,7 @@ func ask(t testing.TB, s *apitest.Server, who, path string, query url.Values, he
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/v1/export/"+path+"?"+query.Encode(), nil)
 	require.NoError(t, err)
-	for name, values := range header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, header)
 	req.Header.Set("Authorization", "Bearer "+s.Keys[who])
 	client := &http.Client{Transport: &http.Transport{DisableCompression: true}}
 	t.Cleanup(client.CloseIdleConnections)
