@@ -18,6 +18,7 @@ import (
 	"skillgraph/graph"
 	"skillgraph/internal/codehost"
 	"skillgraph/internal/errs"
+	"skillgraph/internal/export"
 	"skillgraph/internal/jobs"
 	"skillgraph/internal/otlp"
 	"skillgraph/internal/registry"
@@ -103,6 +104,7 @@ func New(cfg Config) (*Server, error) {
 		r.Use(keys.Middleware(rest.WriteError))
 		rest.Mount(r, routes, schema, executor)
 		r.Post("/v1/logs", otlp.Handler(rest.Runner(routes, executor)))
+		r.Method(http.MethodGet, export.Path, &export.Exports{Store: cfg.Store, Clock: time.Now, Fail: rest.WriteError})
 	})
 	r.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		rest.WriteError(w, r, errs.New(errs.NotFound, "There is nothing at %s", r.URL.Path))
