@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"skillgraph/internal/errs"
 	"skillgraph/internal/folder"
@@ -122,20 +123,19 @@ func (h *Host) validation(ctx context.Context, v *models.RegistryVersion) (outco
 		return "valid", "", nil
 	}
 	wrong := 0
-	var listSb125 strings.Builder
+	var lines []string
 	for i, issue := range issues {
 		if issue.Level == models.IssueLevelError {
 			wrong++
 		}
 		if i < maxShown {
-			listSb125.WriteString("\n- " + issue.Level.Wire() + at(issue) + ": " + issue.Message)
+			lines = append(lines, "- "+issue.Level.Wire()+at(issue)+": "+issue.Message)
 		}
 	}
-	list += listSb125.String()
 	if more := len(issues) - maxShown; more > 0 {
-		list += fmt.Sprintf("\n- and %d more", more)
+		lines = append(lines, fmt.Sprintf("- and %d more", more))
 	}
-	return fmt.Sprintf("%s, %s", count(wrong, "error"), count(len(issues)-wrong, "warning")), list + "\n", nil
+	return count(wrong, "error") + ", " + count(len(issues)-wrong, "warning"), "\n" + strings.Join(lines, "\n") + "\n", nil
 }
 
 // at is where an issue is.
