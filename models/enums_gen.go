@@ -1814,7 +1814,7 @@ type SearchMatch string
 const (
 	SearchMatchExact  SearchMatch = "EXACT"  // It is the same, but for upper and lower case, accents and punctuation.
 	SearchMatchPrefix SearchMatch = "PREFIX" // It begins so.
-	SearchMatchWord   SearchMatch = "WORD"   // It has all the words, the last of them perhaps in part.
+	SearchMatchWord   SearchMatch = "WORD"   // It has all the words, each perhaps in part.
 	SearchMatchFuzzy  SearchMatch = "FUZZY"  // It is nearly so: some letters differ.
 )
 

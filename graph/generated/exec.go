@@ -14014,7 +14014,7 @@ enum SearchMatch {
   EXACT
   "It begins so."
   PREFIX
-  "It has all the words, the last of them perhaps in part."
+  "It has all the words, each perhaps in part."
   WORD
   "It is nearly so: some letters differ."
   FUZZY
@@ -14342,7 +14342,7 @@ type Query {
     filter: IncidentFilter
   ): IncidentConnection!
   """
-  Finds objects of the organization by their names and other short texts: all words must be there, in any order, the last one may be incomplete, and words of
+  Finds objects of the organization by their names and other short texts: all words must be there, in any order and perhaps incomplete, and words of
   five letters or more forgive two mistakes, those of four letters one. The best come first. Entries of other organizations are found by ` + "`" + `publicEntries` + "`" + `.
   """
   search(
