@@ -39,6 +39,9 @@ func (e Plan) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wirePlan)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e Plan) AppendGQL(b []byte, rest bool) []byte { return appendEnum(b, e, rest, wirePlan) }
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *Plan) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wirePlan)
@@ -75,6 +78,9 @@ func ParseRole(s string) (Role, bool) { return parseWire(s, wireRole) }
 func (e Role) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireRole)
 }
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e Role) AppendGQL(b []byte, rest bool) []byte { return appendEnum(b, e, rest, wireRole) }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *Role) UnmarshalGQLContext(_ context.Context, v any) error {
@@ -123,6 +129,11 @@ func (e Permission) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wirePermission)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e Permission) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wirePermission)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *Permission) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wirePermission)
@@ -160,6 +171,11 @@ func (e SuiteSourceKind) MarshalGQLContext(ctx context.Context, w io.Writer) err
 	return marshalEnum(ctx, w, e, wireSuiteSourceKind)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e SuiteSourceKind) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireSuiteSourceKind)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *SuiteSourceKind) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireSuiteSourceKind)
@@ -193,6 +209,11 @@ func ParseVerifierKind(s string) (VerifierKind, bool) { return parseWire(s, wire
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e VerifierKind) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireVerifierKind)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e VerifierKind) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireVerifierKind)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -235,6 +256,9 @@ func ParseCaseKind(s string) (CaseKind, bool) { return parseWire(s, wireCaseKind
 func (e CaseKind) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireCaseKind)
 }
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e CaseKind) AppendGQL(b []byte, rest bool) []byte { return appendEnum(b, e, rest, wireCaseKind) }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *CaseKind) UnmarshalGQLContext(_ context.Context, v any) error {
@@ -279,6 +303,11 @@ func (e SuiteKind) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireSuiteKind)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e SuiteKind) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireSuiteKind)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *SuiteKind) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireSuiteKind)
@@ -310,6 +339,11 @@ func ParseExpectation(s string) (Expectation, bool) { return parseWire(s, wireEx
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e Expectation) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireExpectation)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e Expectation) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireExpectation)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -351,6 +385,11 @@ func (e AssertionType) MarshalGQLContext(ctx context.Context, w io.Writer) error
 	return marshalEnum(ctx, w, e, wireAssertionType)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e AssertionType) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireAssertionType)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *AssertionType) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireAssertionType)
@@ -390,6 +429,11 @@ func (e SuiteField) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireSuiteField)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e SuiteField) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireSuiteField)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *SuiteField) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireSuiteField)
@@ -423,6 +467,11 @@ func ParseSuiteOrder(s string) (SuiteOrder, bool) { return parseWire(s, wireSuit
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e SuiteOrder) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireSuiteOrder)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e SuiteOrder) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireSuiteOrder)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -462,6 +511,11 @@ func (e SkillStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireSkillStatus)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e SkillStatus) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireSkillStatus)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *SkillStatus) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireSkillStatus)
@@ -497,6 +551,11 @@ func (e Dimension) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireDimension)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e Dimension) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireDimension)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *Dimension) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireDimension)
@@ -530,6 +589,11 @@ func (e SkillOrder) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireSkillOrder)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e SkillOrder) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireSkillOrder)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *SkillOrder) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireSkillOrder)
@@ -561,6 +625,11 @@ func ParseAlertType(s string) (AlertType, bool) { return parseWire(s, wireAlertT
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e AlertType) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireAlertType)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e AlertType) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireAlertType)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -600,6 +669,11 @@ func (e AlertChannel) MarshalGQLContext(ctx context.Context, w io.Writer) error 
 	return marshalEnum(ctx, w, e, wireAlertChannel)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e AlertChannel) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireAlertChannel)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *AlertChannel) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireAlertChannel)
@@ -635,6 +709,11 @@ func ParseAlertState(s string) (AlertState, bool) { return parseWire(s, wireAler
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e AlertState) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireAlertState)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e AlertState) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireAlertState)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -674,6 +753,11 @@ func (e NotificationKind) MarshalGQLContext(ctx context.Context, w io.Writer) er
 	return marshalEnum(ctx, w, e, wireNotificationKind)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e NotificationKind) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireNotificationKind)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *NotificationKind) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireNotificationKind)
@@ -709,6 +793,11 @@ func ParseNotificationState(s string) (NotificationState, bool) {
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e NotificationState) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireNotificationState)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e NotificationState) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireNotificationState)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -748,6 +837,11 @@ func (e EntryType) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireEntryType)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e EntryType) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireEntryType)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *EntryType) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireEntryType)
@@ -781,6 +875,11 @@ func ParseVisibility(s string) (Visibility, bool) { return parseWire(s, wireVisi
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e Visibility) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireVisibility)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e Visibility) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireVisibility)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -818,6 +917,11 @@ func (e VersionSource) MarshalGQLContext(ctx context.Context, w io.Writer) error
 	return marshalEnum(ctx, w, e, wireVersionSource)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e VersionSource) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireVersionSource)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *VersionSource) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireVersionSource)
@@ -851,6 +955,11 @@ func ParseSyncStatus(s string) (SyncStatus, bool) { return parseWire(s, wireSync
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e SyncStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireSyncStatus)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e SyncStatus) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireSyncStatus)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -888,6 +997,11 @@ func (e ReleaseKind) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireReleaseKind)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e ReleaseKind) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireReleaseKind)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *ReleaseKind) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireReleaseKind)
@@ -923,6 +1037,11 @@ func (e EntryOrder) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireEntryOrder)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e EntryOrder) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireEntryOrder)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *EntryOrder) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireEntryOrder)
@@ -954,6 +1073,11 @@ func ParseVersionOrder(s string) (VersionOrder, bool) { return parseWire(s, wire
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e VersionOrder) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireVersionOrder)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e VersionOrder) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireVersionOrder)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -989,6 +1113,11 @@ func ParseFileChangeKind(s string) (FileChangeKind, bool) { return parseWire(s, 
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e FileChangeKind) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireFileChangeKind)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e FileChangeKind) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireFileChangeKind)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.

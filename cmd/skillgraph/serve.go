@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"skillgraph/graph"
 	"skillgraph/internal/blob"
 	"skillgraph/internal/jobs"
 	"skillgraph/internal/postgres"
@@ -23,10 +24,10 @@ const drainTime = 20 * time.Second
 
 type serveConfig struct {
 	*flags
-	addr, baseURL, metricsAddr, logFormat, logLevel string
-	migrate                                         bool
-	corsOrigins                                     list
-	telemetry                                       telemetryFlags
+	addr, baseURL, metricsAddr, logFormat, logLevel, executor string
+	migrate                                                   bool
+	corsOrigins                                               list
+	telemetry                                                 telemetryFlags
 }
 
 func serve(ctx context.Context, e env, args []string) error {
@@ -38,6 +39,7 @@ func serve(ctx context.Context, e env, args []string) error {
 	cfg.StringVar(&cfg.logLevel, "log-level", "info", "debug, info, warn or error")
 	cfg.BoolVar(&cfg.migrate, "migrate", true, "bring the database up to date before serving")
 	cfg.Var(&cfg.corsOrigins, "cors-origins", "origins whose pages may use the API, with commas between them; * is all (default: none)")
+	cfg.StringVar(&cfg.executor, "executor", string(graph.Level), "what runs queries: level, or gqlgen should that ever be at fault")
 	cfg.telemetry.register(cfg.flags)
 	cfg.registerBlobs()
 	if _, err := cfg.read(args); err != nil {
@@ -45,6 +47,9 @@ func serve(ctx context.Context, e env, args []string) error {
 	}
 	if err := setLogger(cfg); err != nil {
 		return err
+	}
+	if cfg.executor != string(graph.Level) && cfg.executor != string(graph.Gqlgen) {
+		return fmt.Errorf("--executor must be level or gqlgen, not %q", cfg.executor)
 	}
 	if err := cfg.telemetry.validate(); err != nil {
 		return err
@@ -80,7 +85,7 @@ func serve(ctx context.Context, e env, args []string) error {
 		return err
 	}
 	defer blobs.Close()
-	srv, err := server.New(server.Config{Store: db.Store, Alerts: alerts, Blobs: blobs, BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), CORSOrigins: cfg.corsOrigins, MetricsElsewhere: cfg.metricsAddr != ""})
+	srv, err := server.New(server.Config{Store: db.Store, Alerts: alerts, Blobs: blobs, BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), CORSOrigins: cfg.corsOrigins, MetricsElsewhere: cfg.metricsAddr != "", Executor: graph.Executor(cfg.executor)})
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,7 @@ type Config struct {
 	CORSOrigins []string
 	// MetricsElsewhere keeps /metrics off this handler.
 	MetricsElsewhere bool
+	Executor         graph.Executor   // of queries; empty: ours
 	Clock            func() time.Time // nil: the wall clock
 }
 
@@ -64,7 +65,7 @@ func New(cfg Config) (*Server, error) {
 	jobs.Collect(cfg.Store, reg)
 	published := &registry.Registry{Blobs: cfg.Blobs, Links: registry.Links{Store: cfg.Store, Clock: cfg.Clock}}
 	executor := graph.New(graph.Config{
-		Store: cfg.Store, Resolvers: resolvers.Root{Alerts: cfg.Alerts, Registry: published}, Metrics: graph.NewMetrics(reg),
+		Store: cfg.Store, Resolvers: resolvers.Root{Alerts: cfg.Alerts, Registry: published}, Metrics: graph.NewMetrics(reg), Executor: cfg.Executor,
 		Stored: rest.Stored(routes), Transport: rest.Transport{},
 	})
 	s := &Server{Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{})}
