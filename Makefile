@@ -34,7 +34,6 @@ web/dist/playground.html: web/node_modules web/index.html web/playground.html we
 
 generate: ## Regenerate what is made from schema.graphqls
 	go run ./internal/gen
-	go tool gqlgen generate
 
 check/generate: ## Fail when that was stale
 	@rm -rf bin/.made && mkdir -p bin/.made && cp -R $(MADE) bin/.made

@@ -545,6 +545,7 @@ type ComplexityRoot struct {
 		IsCurrent         func(childComplexity int) int
 		PassRate          func(childComplexity int) int
 		Prerelease        func(childComplexity int) int
+		Previous          func(childComplexity int) int
 		PushedAt          func(childComplexity int) int
 		PushedBy          func(childComplexity int) int
 		Quality           func(childComplexity int) int
@@ -921,6 +922,8 @@ type RegistryVersionResolver interface {
 	DownloadURL(ctx context.Context, obj *models.RegistryVersion) (*string, error)
 
 	PushedBy(ctx context.Context, obj *models.RegistryVersion) (*models.User, error)
+
+	Previous(ctx context.Context, obj *models.RegistryVersion) (*models.RegistryVersion, error)
 }
 type ReleaseResolver interface {
 	From(ctx context.Context, obj *models.Release) (*models.RegistryVersion, error)
@@ -3199,6 +3202,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RegistryVersion.Prerelease(childComplexity), true
+	case "RegistryVersion.previous":
+		if e.ComplexityRoot.RegistryVersion.Previous == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.Previous(childComplexity), true
 	case "RegistryVersion.pushedAt":
 		if e.ComplexityRoot.RegistryVersion.PushedAt == nil {
 			break
@@ -5715,6 +5724,8 @@ type RegistryVersion implements Node {
   pushedBy: User
   "When it was pushed."
   pushedAt: Time!
+  "The version that was pushed before it; null for the first."
+  previous: RegistryVersion
 }
 
 "A page of versions."
@@ -7381,6 +7392,8 @@ func (ec *executionContext) childFields_RegistryVersion(ctx context.Context, fie
 		return ec.fieldContext_RegistryVersion_pushedBy(ctx, field)
 	case "pushedAt":
 		return ec.fieldContext_RegistryVersion_pushedAt(ctx, field)
+	case "previous":
+		return ec.fieldContext_RegistryVersion_previous(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RegistryVersion", field.Name)
 }
@@ -18904,6 +18917,38 @@ func (ec *executionContext) _RegistryVersion_pushedAt(ctx context.Context, field
 }
 func (ec *executionContext) fieldContext_RegistryVersion_pushedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("RegistryVersion", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryVersion_previous(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_previous(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RegistryVersion().Previous(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryVersion) graphql.Marshaler {
+			return ec.marshalORegistryVersion2ᚖskillgraphᚋmodelsᚐRegistryVersion(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_previous(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryVersion",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryVersion(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _RegistryVersionConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RegistryVersion]) (ret graphql.Marshaler) {
@@ -30591,6 +30636,44 @@ func (ec *executionContext) _RegistryVersion(ctx context.Context, sel ast.Select
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "previous":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryVersion_previous(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}

@@ -1884,6 +1884,12 @@ func (ec *executionContext) levelRegistryVersion() map[string]*level.Field {
 			w.B = models.AppendTime(w.B, obj.(*models.RegistryVersion).PushedAt)
 			return true
 		}},
+		"previous": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.RegistryVersion()
+				return func(ctx context.Context, obj any) (any, error) { return r.Previous(ctx, obj.(*models.RegistryVersion)) }
+			},
+			One: level.Pointer[models.RegistryVersion]},
 	}
 }
 

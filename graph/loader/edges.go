@@ -67,6 +67,7 @@ var (
 	VersionInstalls    = one("RegistryVersion.installationCount", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.VersionInstallationCounts)
 	VersionManifest    = one("RegistryVersion.fileManifest", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.ManifestsOf)
 	VersionQuality     = one("RegistryVersion.quality", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.QualityOf)
+	VersionPrevious    = one("RegistryVersion.previous", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.VersionsBefore)
 	OrganizationByID   = one("Query.organization", func(v *models.Viewer) *ids.ID { return &v.OrgID }, store.Org.OrganizationsByID)
 )
 

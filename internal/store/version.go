@@ -25,14 +25,22 @@ func (o Org) VersionNamed(ctx context.Context, entries []ids.ID, version string)
 	return byID(rows, func(v *models.RegistryVersion) ids.ID { return v.EntryID }), err
 }
 
+// VersionsBefore is the batch for the versions that were pushed before others; the first of an entry has none.
+func (o Org) VersionsBefore(ctx context.Context, versions []ids.ID) (map[ids.ID]*models.RegistryVersion, error) {
+	rows, err := query[child[models.RegistryVersion]](ctx, o.pg, `SELECT v.id AS parent_key, b.* FROM registry_versions v CROSS JOIN LATERAL (
+			SELECT `+columns[models.RegistryVersion]()+` FROM registry_versions t WHERE `+ofVisible+` AND t.entry_id = v.entry_id AND t.number < v.number
+			ORDER BY t.number DESC LIMIT 1) b WHERE v.id = ANY($2)`, o.id, versions)
+	out := make(map[ids.ID]*models.RegistryVersion, len(rows))
+	for _, r := range rows {
+		out[r.ParentKey] = &r.Row
+	}
+	return out, err
+}
+
 // VersionBefore is the version that was pushed before another; nil for the first.
 func (o Org) VersionBefore(ctx context.Context, v *models.RegistryVersion) (*models.RegistryVersion, error) {
-	rows, err := query[models.RegistryVersion](ctx, o.pg, "SELECT "+columns[models.RegistryVersion]()+" FROM registry_versions t WHERE "+ofVisible+` AND t.entry_id = $2 AND t.number < $3
-		ORDER BY t.number DESC LIMIT 1`, o.id, v.EntryID, v.Number)
-	if err != nil || len(rows) == 0 {
-		return nil, err
-	}
-	return rows[0], nil
+	found, err := o.VersionsBefore(ctx, []ids.ID{v.ID})
+	return found[v.ID], err
 }
 
 var versionOrders = map[models.VersionOrder]order[models.RegistryVersion]{

@@ -1,0 +1,333 @@
+package level_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+// author writes a random query, with values that the database has in it.
+type author struct {
+	*rand.Rand
+	schema    *ast.Schema
+	known     *harvest
+	declared  []string // variables
+	vars      map[string]any
+	fragments []string
+	finished  map[string][]string // names of fragments by the type they are on: no circles
+	aliases   int
+	fields    int
+}
+
+// write makes an operation. The same seed and harvest make the same one.
+func write(schema *ast.Schema, known *harvest, seed uint64) (query string, vars map[string]any) {
+	a := &author{Rand: rand.New(rand.NewPCG(seed, 0)), schema: schema, known: known, vars: map[string]any{}, finished: map[string][]string{}}
+	body := a.selection(schema.Query, 2+a.IntN(5))
+	if len(a.declared) > 0 {
+		query = "query(" + strings.Join(a.declared, ", ") + ") "
+	}
+	return query + body + strings.Join(a.fragments, ""), a.vars
+}
+
+func (a *author) percent(n int) bool { return a.IntN(100) < n }
+
+func pick[T any](a *author, list []T) T { return list[a.IntN(len(list))] }
+
+// selection is a selection of a type, with its braces.
+func (a *author) selection(def *ast.Definition, depth int) string {
+	b := []string{"{"}
+	for range 1 + a.IntN(5) {
+		switch n := a.IntN(20); {
+		case n == 0:
+			b = append(b, pick(a, []string{"__typename", "type: __typename"}))
+		case n < 4 && depth > 0:
+			b = append(b, a.fragment(def, depth))
+		default:
+			b = append(b, a.field(def, depth))
+		}
+	}
+	if len(strings.TrimSpace(strings.Join(b, " "))) == 1 {
+		b = append(b, "__typename")
+	}
+	return strings.Join(b, " ") + " }"
+}
+
+// fragment is an inline fragment or a spread: on the type itself, on something it is an instance of, on an instance of it.
+func (a *author) fragment(def *ast.Definition, depth int) string {
+	if a.percent(20) {
+		return "..." + a.condition() + " " + a.selection(def, depth-1)
+	}
+	on := []*ast.Definition{def}
+	on = append(append(on, a.schema.GetImplements(def)...), a.schema.GetPossibleTypes(def)...)
+	typ := pick(a, on)
+	if known := a.finished[typ.Name]; len(known) > 0 && a.percent(40) {
+		return "..." + pick(a, known) + a.condition()
+	}
+	body := " on " + typ.Name + " " + a.selection(typ, depth-1)
+	if a.percent(60) {
+		on, body, _ := strings.Cut(body, "{")
+		return "..." + on + a.condition() + " {" + body
+	}
+	name := fmt.Sprintf("F%d", len(a.fragments))
+	a.fragments = append(a.fragments, " fragment "+name+body)
+	a.finished[typ.Name] = append(a.finished[typ.Name], name)
+	return "..." + name + a.condition()
+}
+
+// condition is a @skip or @include, now and then.
+func (a *author) condition() string {
+	if !a.percent(12) {
+		return ""
+	}
+	on, value := strconv.FormatBool(a.percent(50)), a.percent(50)
+	switch a.IntN(3) {
+	case 0:
+		on = "$" + a.variable("Boolean!", value)
+	case 1:
+		on = "$" + a.variable("Boolean! = "+on, nil)
+	}
+	return pick(a, []string{" @skip(if: ", " @include(if: "}) + on + ")"
+}
+
+// variable declares one; a value of nil is left to the default.
+func (a *author) variable(typ string, value any) string {
+	name := fmt.Sprintf("v%d", len(a.declared))
+	a.declared = append(a.declared, "$"+name+": "+typ)
+	if value != nil {
+		a.vars[name] = value
+	}
+	return name
+}
+
+func (a *author) field(def *ast.Definition, depth int) string {
+	if len(def.Fields) == 0 || a.fields > 60 {
+		return ""
+	}
+	f := pick(a, def.Fields)
+	of := a.schema.Types[f.Type.Name()]
+	if strings.HasPrefix(f.Name, "__") || of.IsCompositeType() && depth <= 0 {
+		return ""
+	}
+	a.fields++
+	text := f.Name
+	args := a.arguments(f)
+	if args != "" || a.percent(30) { // without a name of its own it may meet itself again, and be merged
+		a.aliases++
+		text = fmt.Sprintf("a%d: %s", a.aliases, f.Name)
+	}
+	text += args + a.condition()
+	if of.IsCompositeType() {
+		text += " " + a.selection(of, depth-1)
+	}
+	return text
+}
+
+func (a *author) arguments(f *ast.FieldDefinition) string {
+	var given []string
+	for _, arg := range f.Arguments {
+		if !arg.Type.NonNull && !a.percent(map[string]int{"first": 80, "perPage": 5, "page": 10, "after": 10}[arg.Name]+10) {
+			continue
+		}
+		value := a.value(arg.Type, arg.Name, f.Type.Name())
+		text := literal(value)
+		if a.percent(40) {
+			text = "$" + a.variable(arg.Type.String(), value)
+		}
+		given = append(given, arg.Name+": "+text)
+	}
+	if len(given) == 0 {
+		return ""
+	}
+	return "(" + strings.Join(given, ", ") + ")"
+}
+
+// enum is spelled without quotes in a document.
+type enum string
+
+// value is one of a type, most of the time a good one; name is what it is for, of the type that is asked for with it.
+func (a *author) value(t *ast.Type, name, of string) any {
+	if t.Elem != nil {
+		list := make([]any, a.IntN(4))
+		for i := range list {
+			list[i] = a.value(t.Elem, name, of)
+		}
+		return list
+	}
+	def := a.schema.Types[t.NamedType]
+	switch {
+	case def.Kind == ast.Enum:
+		return enum(pick(a, def.EnumValues).Name)
+	case def.Kind == ast.InputObject:
+		out := map[string]any{}
+		for _, f := range def.Fields {
+			if f.Type.NonNull || a.percent(30) {
+				out[f.Name] = a.value(f.Type, f.Name, of)
+			}
+		}
+		return out
+	case t.NamedType == "Int" || t.NamedType == "Int64":
+		if a.percent(3) {
+			return pick(a, []int64{-1, 0, 101, 5000})
+		}
+		return int64(1 + a.IntN(4))
+	case t.NamedType == "Float":
+		return pick(a, []float64{0, 0.5, 1, -2, 1e300})
+	case t.NamedType == "Boolean":
+		return a.percent(50)
+	}
+	return a.text(t.NamedType, name, of)
+}
+
+func (a *author) text(scalar, name, of string) string {
+	pools := [][]string{a.known.byName[name]}
+	switch {
+	case scalar == "Time" || scalar == "Date":
+		return pick(a, []string{"2026-11-10", "2026-11-15", "2026-01-01", "2024-01-01", "yesterday"})
+	case scalar == "ID":
+		pools = [][]string{a.known.ids[of], a.known.ids[of], a.known.byName["id"], {"00000000-0000-0000-0000-000000000000", "nonsense"}}
+	case name == "after":
+		pools = [][]string{a.known.cursors[of], a.known.cursors[of], a.known.cursors[of], a.known.byName["endCursor"], {"nonsense"}}
+	case name == "idOrName":
+		pools = [][]string{a.known.byName["name"], a.known.ids[of]}
+	case len(pools[0]) == 0 || a.percent(5):
+		return pick(a, []string{"", "a", "SKILL.md", "naïve \"quote\" \\ and\ttab", "device 1"})
+	}
+	if pool := pick(a, pools); len(pool) > 0 {
+		return pick(a, pool)
+	}
+	return "none"
+}
+
+// literal spells a value in a document.
+func literal(v any) string {
+	switch v := v.(type) {
+	case enum:
+		return string(v)
+	case []any:
+		items := make([]string, len(v))
+		for i := range v {
+			items[i] = literal(v[i])
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	case map[string]any:
+		var fields []string
+		for name, value := range v {
+			fields = append(fields, name+": "+literal(value))
+		}
+		slices.Sort(fields)
+		return "{" + strings.Join(fields, ", ") + "}"
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// plain makes variables of values: enums are strings there.
+func plain(v any) any {
+	switch v := v.(type) {
+	case enum:
+		return string(v)
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = plain(v[i])
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k := range v {
+			out[k] = plain(v[k])
+		}
+		return out
+	}
+	return v
+}
+
+// harvest is what answers had in them.
+type harvest struct {
+	ids     map[string][]string // by type
+	cursors map[string][]string // by type of connection
+	byName  map[string][]string // any text, by the name of its field
+}
+
+// crawl asks for everything that can be had without arguments, a few levels deep, and keeps what it finds.
+func crawl(schema *ast.Schema, ask func(query string) []byte) *harvest {
+	h := &harvest{ids: map[string][]string{}, cursors: map[string][]string{}, byName: map[string][]string{}}
+	for _, f := range schema.Query.Fields {
+		if text := everything(schema, f, nil); text != "" && !strings.HasPrefix(f.Name, "__") {
+			var data any
+			_ = json.Unmarshal(ask("{ "+text+" }"), &data) // null teaches nothing
+			h.take(data)
+		}
+	}
+	return h
+}
+
+// everything selects a field with all that is below it, but no type below itself.
+func everything(schema *ast.Schema, f *ast.FieldDefinition, above []string) string {
+	args := ""
+	for _, a := range f.Arguments {
+		switch {
+		case a.Name == "first" && a.DefaultValue == nil:
+			args = "(first: 4)"
+		case a.Type.NonNull:
+			return ""
+		}
+	}
+	def := schema.Types[f.Type.Name()]
+	if !def.IsCompositeType() {
+		return f.Name + args
+	}
+	if len(above) == 5 || slices.Contains(above, def.Name) {
+		return ""
+	}
+	parts := []string{"__typename"}
+	for _, field := range def.Fields {
+		if strings.HasSuffix(def.Name, "Edge") && field.Name == "node" {
+			continue // they are in the nodes
+		}
+		if text := everything(schema, field, append(above, def.Name)); text != "" {
+			parts = append(parts, text)
+		}
+	}
+	return f.Name + args + " { " + strings.Join(parts, " ") + " }"
+}
+
+func (h *harvest) take(v any) {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			h.take(item)
+		}
+	case map[string]any:
+		typ, _ := v["__typename"].(string)
+		if id, ok := v["id"].(string); ok {
+			add(h.ids, typ, id)
+		}
+		if edges, ok := v["edges"].([]any); ok {
+			for _, e := range edges {
+				cursor, _ := e.(map[string]any)["cursor"].(string)
+				add(h.cursors, typ, cursor)
+			}
+		}
+		for name, value := range v {
+			if s, ok := value.(string); ok {
+				add(h.byName, name, s)
+			}
+			h.take(value)
+		}
+	}
+}
+
+func add(to map[string][]string, key, value string) {
+	if !slices.Contains(to[key], value) && len(to[key]) < 50 {
+		to[key] = append(to[key], value)
+	}
+}
