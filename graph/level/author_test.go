@@ -127,10 +127,11 @@ func (a *author) field(def *ast.Definition, depth int) string {
 	return text
 }
 
+// arguments are those that go together, most of the time: the required ones, a way to page, or one way to name an object.
 func (a *author) arguments(f *ast.FieldDefinition) string {
 	var given []string
 	for _, arg := range f.Arguments {
-		if !arg.Type.NonNull && !a.percent(map[string]int{"first": 80, "perPage": 5, "page": 10, "after": 10}[arg.Name]+10) {
+		if !arg.Type.NonNull && !a.gives(f, arg) {
 			continue
 		}
 		value := a.value(arg.Type, arg.Name, f.Type.Name())
@@ -144,6 +145,25 @@ func (a *author) arguments(f *ast.FieldDefinition) string {
 		return ""
 	}
 	return "(" + strings.Join(given, ", ") + ")"
+}
+
+func (a *author) gives(f *ast.FieldDefinition, arg *ast.ArgumentDefinition) bool {
+	if f.Arguments.ForName("first") != nil && f.Arguments.ForName("page") != nil {
+		byNumber := a.fields%5 == 0 && !a.percent(5)
+		switch arg.Name {
+		case "first":
+			return !byNumber && a.percent(85)
+		case "after":
+			return !byNumber && a.percent(15)
+		case "page", "perPage":
+			return byNumber
+		}
+		return a.percent(25)
+	}
+	if len(f.Arguments) > 1 && !a.percent(5) {
+		return f.Arguments[a.fields%len(f.Arguments)] == arg
+	}
+	return a.percent(50)
 }
 
 // enum is spelled without quotes in a document.
@@ -184,23 +204,23 @@ func (a *author) value(t *ast.Type, name, of string) any {
 }
 
 func (a *author) text(scalar, name, of string) string {
-	pools := [][]string{a.known.byName[name]}
+	good := a.known.byName[name]
 	switch {
 	case scalar == "Time" || scalar == "Date":
-		return pick(a, []string{"2026-11-10", "2026-11-15", "2026-01-01", "2024-01-01", "yesterday"})
+		good = []string{"2026-11-10", "2026-11-14", "2026-11-15"}
+	case scalar == "ID" && len(a.known.ids[of]) > 0 && name == "id":
+		good = a.known.ids[of]
 	case scalar == "ID":
-		pools = [][]string{a.known.ids[of], a.known.ids[of], a.known.byName["id"], {"00000000-0000-0000-0000-000000000000", "nonsense"}}
+		good = a.known.byName["id"]
 	case name == "after":
-		pools = [][]string{a.known.cursors[of], a.known.cursors[of], a.known.cursors[of], a.known.byName["endCursor"], {"nonsense"}}
+		good = a.known.cursors[of]
 	case name == "idOrName":
-		pools = [][]string{a.known.byName["name"], a.known.ids[of]}
-	case len(pools[0]) == 0 || a.percent(5):
-		return pick(a, []string{"", "a", "SKILL.md", "naïve \"quote\" \\ and\ttab", "device 1"})
+		good = a.known.byName["name"]
 	}
-	if pool := pick(a, pools); len(pool) > 0 {
-		return pick(a, pool)
+	if len(good) == 0 || a.percent(4) {
+		good = []string{"", "SKILL.md", "naïve \"quote\" \\ and\ttab", "00000000-0000-0000-0000-000000000000", a.known.byName["id"][0], a.known.byName["endCursor"][0], "2020-01-01"}
 	}
-	return "none"
+	return pick(a, good)
 }
 
 // literal spells a value in a document.

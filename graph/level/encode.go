@@ -6,13 +6,7 @@ import (
 	"strconv"
 
 	"github.com/99designs/gqlgen/graphql"
-
-	"skillgraph/internal/face"
 )
-
-func newWriter(r *run) *Writer {
-	return &Writer{run: r, next: make([]int, r.plan.nodes), REST: face.IsREST(r.ctx), B: make([]byte, 0, 4096)}
-}
 
 // Write lets a Marshaler write.
 func (w *Writer) Write(b []byte) (int, error) {

@@ -179,14 +179,14 @@ type group struct {
 	op      *op
 	call    Call // nil: its arguments could not be read
 	rows    []any
-	answers []answer
+	answers []reply
 	next    atomic.Int64 // of the rows to be asked
 	later   atomic.Int64 // how many have to be asked again
 	tries   int
 }
 
-// answer is what a call has returned.
-type answer struct {
+// reply is what a call has returned.
+type reply struct {
 	value    any
 	err      error
 	panicked bool
@@ -194,7 +194,7 @@ type answer struct {
 }
 
 func (r *run) group(o *op, rows []any) *group {
-	g := &group{run: r, op: o, rows: rows, answers: make([]answer, len(rows))}
+	g := &group{run: r, op: o, rows: rows, answers: make([]reply, len(rows))}
 	r.asked[o.call] = g
 	if args, err := r.args(r.ctx, o); err == nil {
 		g.call = o.Bind(args)
@@ -242,11 +242,11 @@ func (g *group) ask() {
 	}
 }
 
-func (g *group) make(ctx context.Context, a *answer, obj any) {
-	*a = answer{}
+func (g *group) make(ctx context.Context, a *reply, obj any) {
+	*a = reply{}
 	defer func() {
 		if v := recover(); v != nil {
-			*a = answer{err: g.run.op.RecoverFunc(ctx, v), panicked: true}
+			*a = reply{err: g.run.op.RecoverFunc(ctx, v), panicked: true}
 		}
 	}()
 	a.value, a.err = g.call(ctx, obj)
@@ -260,7 +260,7 @@ func (g *group) waits() bool {
 	if g.tries++; g.tries == maxTries {
 		for i := range g.answers {
 			if a := &g.answers[i]; !a.there {
-				*a = answer{err: fmt.Errorf("%s.%s asks its edges for something else whenever it is called", g.op.object, g.op.field.Name)}
+				*a = reply{err: fmt.Errorf("%s.%s asks its edges for something else whenever it is called", g.op.object, g.op.field.Name)}
 			}
 		}
 		return false

@@ -6,6 +6,9 @@ import (
 	"fmt"
 
 	"github.com/99designs/gqlgen/graphql"
+
+	"skillgraph/internal/answer"
+	"skillgraph/internal/face"
 )
 
 // What gqlgen says of nulls.
@@ -42,15 +45,18 @@ type mistake struct {
 }
 
 func (r *run) write() []byte {
-	w := newWriter(r)
+	out := answer.From(r.ctx)
+	start := len(out.B)
+	w := &Writer{B: out.B, REST: face.IsREST(r.ctx), run: r, next: make([]int, r.plan.nodes)}
 	if !w.object(r.plan.root, nil) {
-		w.takeBack(0)
+		w.takeBack(start)
 		w.null()
 	}
 	for _, m := range w.late {
 		graphql.AddError(m.ctx, m.err)
 	}
-	return w.B
+	out.B = w.B
+	return w.B[start:]
 }
 
 // takeBack removes what was written since.
