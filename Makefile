@@ -1,11 +1,15 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build web generate check/generate lint test test/go test/web test/update bench clean
+.PHONY: help run build web generate check/generate lint test test/go test/web test/s3 test/gitea test/update bench clean
 
 BIN     := bin/skillgraph
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
 LINT    := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.0
 WITHPG  := bin/withpg
 MADE    := graph/generated models/enums_gen.go models/models_gen.go
+
+GITEA_VERSION := v1.26.0
+GITEA         := bin/gitea-$(GITEA_VERSION)
+GITEA_SOURCE   = $(shell go env GOMODCACHE)/code.gitea.io/gitea@$(GITEA_VERSION)
 
 help: ## List the targets
 	@grep -hE '^[a-z/]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -57,6 +61,20 @@ test/update: $(WITHPG) ## Rewrite the golden files with what the server answers 
 
 test/web: build ## The running server: GraphQL-over-HTTP audits and the playground in a browser
 	@web/test/run.sh
+
+bin/versitygw:
+	GOBIN=$(CURDIR)/bin go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
+
+test/s3: bin/versitygw ## Archives in S3, as a real server speaks it; the first time it builds that server
+	SKILLGRAPH_TEST_S3=$(CURDIR)/bin/versitygw go test -race -count=1 -run S3 ./internal/blob
+
+# A code host to build takes ten minutes, once.
+$(GITEA):
+	go mod download code.gitea.io/gitea@$(GITEA_VERSION)
+	cd $(GITEA_SOURCE) && GOFLAGS=-buildvcs=false nice go build -tags 'sqlite sqlite_unlock_notify' -o $(CURDIR)/$@ .
+
+test/gitea: $(GITEA) ## The code-host driver against a real host that is built from source; not part of test
+	SKILLGRAPH_TEST_GITEA=$(CURDIR)/$(GITEA) SKILLGRAPH_TEST_GITEA_SOURCE=$(GITEA_SOURCE) go test -count 1 -run TestGitea -v ./internal/repohost
 
 bench: $(WITHPG) ## Measure, as ratios in one run
 	$(WITHPG) go test -timeout 60m -run '^$$' -bench . -benchtime 1x ./internal/bench

@@ -14,12 +14,17 @@ import (
 	"skillgraph/graph/guard"
 	"skillgraph/graph/level"
 	"skillgraph/graph/loader"
+	"skillgraph/internal/face"
 	"skillgraph/internal/store"
 	"skillgraph/internal/viewer"
 )
 
-// maxDuration is how long an operation may run.
-const maxDuration = 10 * time.Second
+const (
+	// maxDuration is how long an operation may run.
+	maxDuration = 10 * time.Second
+	// maxStored is how long one of our own may: it may have a folder of 200 MiB to unpack and to pack.
+	maxStored = time.Minute
+)
 
 // Executor says who runs queries. Everything else is run by gqlgen's executor in any case.
 type Executor string
@@ -69,7 +74,11 @@ func New(cfg Config) *handler.Server {
 	srv.Use(extension.Introspection{})
 	srv.Use(cfg.Metrics)
 	srv.AroundOperations(func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
-		ctx, cancel := context.WithTimeout(ctx, maxDuration)
+		limit := maxDuration
+		if face.IsREST(ctx) {
+			limit = maxStored
+		}
+		ctx, cancel := context.WithTimeout(ctx, limit)
 		v := viewer.From(ctx)
 		respond := next(loader.With(ctx, cfg.Store.Org(v.OrgID, v.UserID)))
 		return func(ctx context.Context) *graphql.Response {

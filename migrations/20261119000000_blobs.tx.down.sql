@@ -1,1 +1,1 @@
-DROP TABLE dead_blobs, blobs;
+DROP TABLE blobs;

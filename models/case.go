@@ -3,7 +3,6 @@ package models
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -217,7 +216,7 @@ func (f *fields) assertion(key string) *CaseAssertion {
 	switch {
 	case in.err != nil || f.saved:
 	case a.Type == AssertionTypeRegex:
-		if _, err := regexp.Compile(a.Value); err != nil {
+		if _, _, err := compileRegex(a.Value); err != nil {
 			in.refuse("value", "is not a regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		}
 	case a.Type == AssertionTypeJSONPath && !strings.HasPrefix(a.Value, "$"):

@@ -94,7 +94,7 @@ type Permission string
 const (
 	PermissionTelemetryWrite   Permission = "TELEMETRY_WRITE"   // Send telemetry.
 	PermissionAlertsWrite      Permission = "ALERTS_WRITE"      // Create, change and delete alerts.
-	PermissionSourcesWrite     Permission = "SOURCES_WRITE"     // Change sources, reviews, eval suites and runs.
+	PermissionSourcesWrite     Permission = "SOURCES_WRITE"     // Change sources, reviews, eval suites and runs; decide on proposals.
 	PermissionCommunityWrite   Permission = "COMMUNITY_WRITE"   // Submit community bundles and signals.
 	PermissionKeysManage       Permission = "KEYS_MANAGE"       // Make and revoke API keys, add and remove members.
 	PermissionRegistryPush     Permission = "REGISTRY_PUSH"     // Create registry entries and use the code-host integration.
@@ -805,6 +805,320 @@ func (e *NotificationState) UnmarshalGQLContext(_ context.Context, v any) error 
 	return unmarshalEnum(v, e, wireNotificationState)
 }
 
+// SignalState: Whether figures of signals can be shown.
+type SignalState string
+
+// All values of SignalState, in the order of the schema.
+const (
+	SignalStateAvailable      SignalState = "AVAILABLE"       // They stand for at least 10 signals from at least 3 cohorts.
+	SignalStateBelowThreshold SignalState = "BELOW_THRESHOLD" // They stand for fewer, or would tell what fewer are by subtraction: every figure is null.
+)
+
+// AllSignalState lists them.
+var AllSignalState = []SignalState{SignalStateAvailable, SignalStateBelowThreshold}
+
+var wireSignalState = map[SignalState]string{
+	SignalStateAvailable:      "available",
+	SignalStateBelowThreshold: "below_threshold",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e SignalState) Wire() string { return wireSignalState[e] }
+
+// ParseSignalState reads the REST spelling.
+func ParseSignalState(s string) (SignalState, bool) { return parseWire(s, wireSignalState) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e SignalState) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireSignalState)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e SignalState) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireSignalState)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *SignalState) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireSignalState)
+}
+
+// ProposalType: What a proposal proposes.
+type ProposalType string
+
+// All values of ProposalType, in the order of the schema.
+const (
+	ProposalTypeWordingChange         ProposalType = "WORDING_CHANGE"         // Say in other words when the skill is for: too often it should have fired and did not.
+	ProposalTypeInvestigateRegression ProposalType = "INVESTIGATE_REGRESSION" // Find out why the skill fires less often than in the week before.
+)
+
+// AllProposalType lists them.
+var AllProposalType = []ProposalType{ProposalTypeWordingChange, ProposalTypeInvestigateRegression}
+
+var wireProposalType = map[ProposalType]string{
+	ProposalTypeWordingChange:         "wording_change",
+	ProposalTypeInvestigateRegression: "investigate_regression",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e ProposalType) Wire() string { return wireProposalType[e] }
+
+// ParseProposalType reads the REST spelling.
+func ParseProposalType(s string) (ProposalType, bool) { return parseWire(s, wireProposalType) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e ProposalType) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireProposalType)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e ProposalType) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireProposalType)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *ProposalType) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireProposalType)
+}
+
+// ProposalStatus: What became of a proposal.
+type ProposalStatus string
+
+// All values of ProposalStatus, in the order of the schema.
+const (
+	ProposalStatusPending  ProposalStatus = "PENDING"  // Nobody has decided yet.
+	ProposalStatusApproved ProposalStatus = "APPROVED" // Somebody thinks that it should be done.
+	ProposalStatusRejected ProposalStatus = "REJECTED" // Somebody thinks that it should not.
+	ProposalStatusApplied  ProposalStatus = "APPLIED"  // A registry version answers it.
+)
+
+// AllProposalStatus lists them.
+var AllProposalStatus = []ProposalStatus{ProposalStatusPending, ProposalStatusApproved, ProposalStatusRejected, ProposalStatusApplied}
+
+var wireProposalStatus = map[ProposalStatus]string{
+	ProposalStatusPending:  "pending",
+	ProposalStatusApproved: "approved",
+	ProposalStatusRejected: "rejected",
+	ProposalStatusApplied:  "applied",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e ProposalStatus) Wire() string { return wireProposalStatus[e] }
+
+// ParseProposalStatus reads the REST spelling.
+func ParseProposalStatus(s string) (ProposalStatus, bool) { return parseWire(s, wireProposalStatus) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e ProposalStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireProposalStatus)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e ProposalStatus) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireProposalStatus)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *ProposalStatus) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireProposalStatus)
+}
+
+// SourceType: Where the folder of a cloud source comes from.
+type SourceType string
+
+// All values of SourceType, in the order of the schema.
+const (
+	SourceTypeUpload   SourceType = "UPLOAD"   // It is uploaded, as a zip archive or as files.
+	SourceTypeRepohost SourceType = "REPOHOST" // It is read from a repository of the code host.
+)
+
+// AllSourceType lists them.
+var AllSourceType = []SourceType{SourceTypeUpload, SourceTypeRepohost}
+
+var wireSourceType = map[SourceType]string{
+	SourceTypeUpload:   "upload",
+	SourceTypeRepohost: "repohost",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e SourceType) Wire() string { return wireSourceType[e] }
+
+// ParseSourceType reads the REST spelling.
+func ParseSourceType(s string) (SourceType, bool) { return parseWire(s, wireSourceType) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e SourceType) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireSourceType)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e SourceType) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireSourceType)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *SourceType) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireSourceType)
+}
+
+// ValidationStatus: What a validation found.
+type ValidationStatus string
+
+// All values of ValidationStatus, in the order of the schema.
+const (
+	ValidationStatusPassed  ValidationStatus = "PASSED"  // Nothing to complain of.
+	ValidationStatusWarning ValidationStatus = "WARNING" // Warnings only.
+	ValidationStatusFailed  ValidationStatus = "FAILED"  // At least one error: an agent may not be able to use the skill.
+)
+
+// AllValidationStatus lists them.
+var AllValidationStatus = []ValidationStatus{ValidationStatusPassed, ValidationStatusWarning, ValidationStatusFailed}
+
+var wireValidationStatus = map[ValidationStatus]string{
+	ValidationStatusPassed:  "passed",
+	ValidationStatusWarning: "warning",
+	ValidationStatusFailed:  "failed",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e ValidationStatus) Wire() string { return wireValidationStatus[e] }
+
+// ParseValidationStatus reads the REST spelling.
+func ParseValidationStatus(s string) (ValidationStatus, bool) {
+	return parseWire(s, wireValidationStatus)
+}
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e ValidationStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireValidationStatus)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e ValidationStatus) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireValidationStatus)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *ValidationStatus) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireValidationStatus)
+}
+
+// IssueLevel: How bad an issue is.
+type IssueLevel string
+
+// All values of IssueLevel, in the order of the schema.
+const (
+	IssueLevelError   IssueLevel = "ERROR"   // The folder breaks the Agent Skills format.
+	IssueLevelWarning IssueLevel = "WARNING" // It works, but not as somebody may expect.
+)
+
+// AllIssueLevel lists them.
+var AllIssueLevel = []IssueLevel{IssueLevelError, IssueLevelWarning}
+
+var wireIssueLevel = map[IssueLevel]string{
+	IssueLevelError:   "error",
+	IssueLevelWarning: "warning",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e IssueLevel) Wire() string { return wireIssueLevel[e] }
+
+// ParseIssueLevel reads the REST spelling.
+func ParseIssueLevel(s string) (IssueLevel, bool) { return parseWire(s, wireIssueLevel) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e IssueLevel) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireIssueLevel)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e IssueLevel) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireIssueLevel)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *IssueLevel) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireIssueLevel)
+}
+
+// FileStatus: What became of a file between two snapshots.
+type FileStatus string
+
+// All values of FileStatus, in the order of the schema.
+const (
+	FileStatusAdded   FileStatus = "ADDED"   // Only the later snapshot has it.
+	FileStatusRemoved FileStatus = "REMOVED" // Only the earlier snapshot has it.
+	FileStatusChanged FileStatus = "CHANGED" // Both have it, with different content.
+)
+
+// AllFileStatus lists them.
+var AllFileStatus = []FileStatus{FileStatusAdded, FileStatusRemoved, FileStatusChanged}
+
+var wireFileStatus = map[FileStatus]string{
+	FileStatusAdded:   "added",
+	FileStatusRemoved: "removed",
+	FileStatusChanged: "changed",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e FileStatus) Wire() string { return wireFileStatus[e] }
+
+// ParseFileStatus reads the REST spelling.
+func ParseFileStatus(s string) (FileStatus, bool) { return parseWire(s, wireFileStatus) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e FileStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireFileStatus)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e FileStatus) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireFileStatus)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *FileStatus) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireFileStatus)
+}
+
+// AccountType: Whose account of the code host an installation is for.
+type AccountType string
+
+// All values of AccountType, in the order of the schema.
+const (
+	AccountTypeUser         AccountType = "USER"         // A person's.
+	AccountTypeOrganization AccountType = "ORGANIZATION" // An organization's.
+)
+
+// AllAccountType lists them.
+var AllAccountType = []AccountType{AccountTypeUser, AccountTypeOrganization}
+
+var wireAccountType = map[AccountType]string{
+	AccountTypeUser:         "User",
+	AccountTypeOrganization: "Organization",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e AccountType) Wire() string { return wireAccountType[e] }
+
+// ParseAccountType reads the REST spelling.
+func ParseAccountType(s string) (AccountType, bool) { return parseWire(s, wireAccountType) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e AccountType) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireAccountType)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e AccountType) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireAccountType)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *AccountType) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireAccountType)
+}
+
 // EntryType: What a registry entry is.
 type EntryType string
 
@@ -1085,42 +1399,600 @@ func (e *VersionOrder) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireVersionOrder)
 }
 
-// FileChangeKind: What happened to a file.
-type FileChangeKind string
+// EvidenceSource: Where the evidence for a suggestion was found.
+type EvidenceSource string
 
-// All values of FileChangeKind, in the order of the schema.
+// All values of EvidenceSource, in the order of the schema.
 const (
-	FileChangeKindAdded   FileChangeKind = "ADDED"   // It is new.
-	FileChangeKindRemoved FileChangeKind = "REMOVED" // It is gone.
-	FileChangeKindChanged FileChangeKind = "CHANGED" // Its content is another.
+	EvidenceSourceLinkedTelemetry EvidenceSource = "LINKED_TELEMETRY" // In the telemetry of the skill that the source is linked to.
+	EvidenceSourceHostedRun       EvidenceSource = "HOSTED_RUN"       // In recorded eval runs.
 )
 
-// AllFileChangeKind lists them.
-var AllFileChangeKind = []FileChangeKind{FileChangeKindAdded, FileChangeKindRemoved, FileChangeKindChanged}
+// AllEvidenceSource lists them.
+var AllEvidenceSource = []EvidenceSource{EvidenceSourceLinkedTelemetry, EvidenceSourceHostedRun}
 
-var wireFileChangeKind = map[FileChangeKind]string{
-	FileChangeKindAdded:   "added",
-	FileChangeKindRemoved: "removed",
-	FileChangeKindChanged: "changed",
+var wireEvidenceSource = map[EvidenceSource]string{
+	EvidenceSourceLinkedTelemetry: "linked_telemetry",
+	EvidenceSourceHostedRun:       "hosted_run",
 }
 
 // Wire is the spelling in REST and on the command line.
-func (e FileChangeKind) Wire() string { return wireFileChangeKind[e] }
+func (e EvidenceSource) Wire() string { return wireEvidenceSource[e] }
 
-// ParseFileChangeKind reads the REST spelling.
-func ParseFileChangeKind(s string) (FileChangeKind, bool) { return parseWire(s, wireFileChangeKind) }
+// ParseEvidenceSource reads the REST spelling.
+func ParseEvidenceSource(s string) (EvidenceSource, bool) { return parseWire(s, wireEvidenceSource) }
 
 // MarshalGQLContext writes the spelling of the face that asks.
-func (e FileChangeKind) MarshalGQLContext(ctx context.Context, w io.Writer) error {
-	return marshalEnum(ctx, w, e, wireFileChangeKind)
+func (e EvidenceSource) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireEvidenceSource)
 }
 
 // AppendGQL writes it to bytes, spelled for REST or for GraphQL.
-func (e FileChangeKind) AppendGQL(b []byte, rest bool) []byte {
-	return appendEnum(b, e, rest, wireFileChangeKind)
+func (e EvidenceSource) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireEvidenceSource)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
-func (e *FileChangeKind) UnmarshalGQLContext(_ context.Context, v any) error {
-	return unmarshalEnum(v, e, wireFileChangeKind)
+func (e *EvidenceSource) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireEvidenceSource)
+}
+
+// Provenance: Why a query is suggested as a case.
+type Provenance string
+
+// All values of Provenance, in the order of the schema.
+const (
+	ProvenanceFailedEvaluation Provenance = "FAILED_EVALUATION" // A session with it was graded, with a rate below 0.5.
+	ProvenanceMissedQuery      Provenance = "MISSED_QUERY"      // The skill was seen and did not fire, or an improvement signal says that it should have.
+	ProvenanceRunRegression    Provenance = "RUN_REGRESSION"    // A case with it passed in the run before, and failed.
+	ProvenanceRunFailure       Provenance = "RUN_FAILURE"       // A case with it failed in a run.
+)
+
+// AllProvenance lists them.
+var AllProvenance = []Provenance{ProvenanceFailedEvaluation, ProvenanceMissedQuery, ProvenanceRunRegression, ProvenanceRunFailure}
+
+var wireProvenance = map[Provenance]string{
+	ProvenanceFailedEvaluation: "failed_evaluation",
+	ProvenanceMissedQuery:      "missed_query",
+	ProvenanceRunRegression:    "run_regression",
+	ProvenanceRunFailure:       "run_failure",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e Provenance) Wire() string { return wireProvenance[e] }
+
+// ParseProvenance reads the REST spelling.
+func ParseProvenance(s string) (Provenance, bool) { return parseWire(s, wireProvenance) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e Provenance) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireProvenance)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e Provenance) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireProvenance)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *Provenance) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireProvenance)
+}
+
+// ReviewStatus: What somebody decided about a suggestion.
+type ReviewStatus string
+
+// All values of ReviewStatus, in the order of the schema.
+const (
+	ReviewStatusAccepted ReviewStatus = "ACCEPTED" // It is a good case.
+	ReviewStatusRejected ReviewStatus = "REJECTED" // It is not.
+)
+
+// AllReviewStatus lists them.
+var AllReviewStatus = []ReviewStatus{ReviewStatusAccepted, ReviewStatusRejected}
+
+var wireReviewStatus = map[ReviewStatus]string{
+	ReviewStatusAccepted: "accepted",
+	ReviewStatusRejected: "rejected",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e ReviewStatus) Wire() string { return wireReviewStatus[e] }
+
+// ParseReviewStatus reads the REST spelling.
+func ParseReviewStatus(s string) (ReviewStatus, bool) { return parseWire(s, wireReviewStatus) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e ReviewStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireReviewStatus)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e ReviewStatus) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireReviewStatus)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *ReviewStatus) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireReviewStatus)
+}
+
+// SuggestionStatus: What has become of a suggestion.
+type SuggestionStatus string
+
+// All values of SuggestionStatus, in the order of the schema.
+const (
+	SuggestionStatusPending  SuggestionStatus = "PENDING"  // Nobody has decided yet.
+	SuggestionStatusAccepted SuggestionStatus = "ACCEPTED" // Somebody accepted it.
+	SuggestionStatusRejected SuggestionStatus = "REJECTED" // Somebody rejected it.
+)
+
+// AllSuggestionStatus lists them.
+var AllSuggestionStatus = []SuggestionStatus{SuggestionStatusPending, SuggestionStatusAccepted, SuggestionStatusRejected}
+
+var wireSuggestionStatus = map[SuggestionStatus]string{
+	SuggestionStatusPending:  "pending",
+	SuggestionStatusAccepted: "accepted",
+	SuggestionStatusRejected: "rejected",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e SuggestionStatus) Wire() string { return wireSuggestionStatus[e] }
+
+// ParseSuggestionStatus reads the REST spelling.
+func ParseSuggestionStatus(s string) (SuggestionStatus, bool) {
+	return parseWire(s, wireSuggestionStatus)
+}
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e SuggestionStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireSuggestionStatus)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e SuggestionStatus) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireSuggestionStatus)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *SuggestionStatus) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireSuggestionStatus)
+}
+
+// AcceptTarget: What an accepted suggestion is for.
+type AcceptTarget string
+
+// All values of AcceptTarget, in the order of the schema.
+const (
+	AcceptTargetDraft      AcceptTarget = "DRAFT"       // It is kept in mind; no suite is changed.
+	AcceptTargetSavedSuite AcceptTarget = "SAVED_SUITE" // It is a case of a suite.
+)
+
+// AllAcceptTarget lists them.
+var AllAcceptTarget = []AcceptTarget{AcceptTargetDraft, AcceptTargetSavedSuite}
+
+var wireAcceptTarget = map[AcceptTarget]string{
+	AcceptTargetDraft:      "draft",
+	AcceptTargetSavedSuite: "saved_suite",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e AcceptTarget) Wire() string { return wireAcceptTarget[e] }
+
+// ParseAcceptTarget reads the REST spelling.
+func ParseAcceptTarget(s string) (AcceptTarget, bool) { return parseWire(s, wireAcceptTarget) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e AcceptTarget) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireAcceptTarget)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e AcceptTarget) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireAcceptTarget)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *AcceptTarget) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireAcceptTarget)
+}
+
+// SuggestionOrder: The order of a list of suggestions.
+type SuggestionOrder string
+
+// All values of SuggestionOrder, in the order of the schema.
+const (
+	SuggestionOrderObservedCount SuggestionOrder = "OBSERVED_COUNT" // Most observed first, then last observed first.
+	SuggestionOrderLastObserved  SuggestionOrder = "LAST_OBSERVED"  // Last observed first.
+	SuggestionOrderConfidence    SuggestionOrder = "CONFIDENCE"     // Most confident first.
+)
+
+// AllSuggestionOrder lists them.
+var AllSuggestionOrder = []SuggestionOrder{SuggestionOrderObservedCount, SuggestionOrderLastObserved, SuggestionOrderConfidence}
+
+var wireSuggestionOrder = map[SuggestionOrder]string{
+	SuggestionOrderObservedCount: "observed_count",
+	SuggestionOrderLastObserved:  "last_observed",
+	SuggestionOrderConfidence:    "confidence",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e SuggestionOrder) Wire() string { return wireSuggestionOrder[e] }
+
+// ParseSuggestionOrder reads the REST spelling.
+func ParseSuggestionOrder(s string) (SuggestionOrder, bool) { return parseWire(s, wireSuggestionOrder) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e SuggestionOrder) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireSuggestionOrder)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e SuggestionOrder) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireSuggestionOrder)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *SuggestionOrder) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireSuggestionOrder)
+}
+
+// RunVariant: What a run was made with.
+type RunVariant string
+
+// All values of RunVariant, in the order of the schema.
+const (
+	RunVariantSkill   RunVariant = "SKILL"    // With the skill.
+	RunVariantNoSkill RunVariant = "NO_SKILL" // Without it, as a baseline; only of suites that support one.
+)
+
+// AllRunVariant lists them.
+var AllRunVariant = []RunVariant{RunVariantSkill, RunVariantNoSkill}
+
+var wireRunVariant = map[RunVariant]string{
+	RunVariantSkill:   "skill",
+	RunVariantNoSkill: "no_skill",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e RunVariant) Wire() string { return wireRunVariant[e] }
+
+// ParseRunVariant reads the REST spelling.
+func ParseRunVariant(s string) (RunVariant, bool) { return parseWire(s, wireRunVariant) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e RunVariant) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireRunVariant)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e RunVariant) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireRunVariant)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *RunVariant) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireRunVariant)
+}
+
+// RunStatus: What a run says.
+type RunStatus string
+
+// All values of RunStatus, in the order of the schema.
+const (
+	RunStatusPassed  RunStatus = "PASSED"  // No case failed.
+	RunStatusFailed  RunStatus = "FAILED"  // A case failed, or could not be run.
+	RunStatusInvalid RunStatus = "INVALID" // The run says nothing about the skill: its harness seems to be broken.
+)
+
+// AllRunStatus lists them.
+var AllRunStatus = []RunStatus{RunStatusPassed, RunStatusFailed, RunStatusInvalid}
+
+var wireRunStatus = map[RunStatus]string{
+	RunStatusPassed:  "passed",
+	RunStatusFailed:  "failed",
+	RunStatusInvalid: "invalid",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e RunStatus) Wire() string { return wireRunStatus[e] }
+
+// ParseRunStatus reads the REST spelling.
+func ParseRunStatus(s string) (RunStatus, bool) { return parseWire(s, wireRunStatus) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e RunStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireRunStatus)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e RunStatus) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireRunStatus)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *RunStatus) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireRunStatus)
+}
+
+// CaseOutcome: What became of a case in a run.
+type CaseOutcome string
+
+// All values of CaseOutcome, in the order of the schema.
+const (
+	CaseOutcomePassed  CaseOutcome = "PASSED"  // It passed.
+	CaseOutcomeFailed  CaseOutcome = "FAILED"  // It failed.
+	CaseOutcomeError   CaseOutcome = "ERROR"   // It could not be run.
+	CaseOutcomeSkipped CaseOutcome = "SKIPPED" // It was left out.
+)
+
+// AllCaseOutcome lists them.
+var AllCaseOutcome = []CaseOutcome{CaseOutcomePassed, CaseOutcomeFailed, CaseOutcomeError, CaseOutcomeSkipped}
+
+var wireCaseOutcome = map[CaseOutcome]string{
+	CaseOutcomePassed:  "passed",
+	CaseOutcomeFailed:  "failed",
+	CaseOutcomeError:   "error",
+	CaseOutcomeSkipped: "skipped",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e CaseOutcome) Wire() string { return wireCaseOutcome[e] }
+
+// ParseCaseOutcome reads the REST spelling.
+func ParseCaseOutcome(s string) (CaseOutcome, bool) { return parseWire(s, wireCaseOutcome) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e CaseOutcome) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireCaseOutcome)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e CaseOutcome) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireCaseOutcome)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *CaseOutcome) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireCaseOutcome)
+}
+
+// Judge: Who decided whether a case passed.
+type Judge string
+
+// All values of Judge, in the order of the schema.
+const (
+	JudgeRunner Judge = "RUNNER" // Whoever ran it.
+	JudgeServer Judge = "SERVER" // This server, from the output.
+)
+
+// AllJudge lists them.
+var AllJudge = []Judge{JudgeRunner, JudgeServer}
+
+var wireJudge = map[Judge]string{
+	JudgeRunner: "runner",
+	JudgeServer: "server",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e Judge) Wire() string { return wireJudge[e] }
+
+// ParseJudge reads the REST spelling.
+func ParseJudge(s string) (Judge, bool) { return parseWire(s, wireJudge) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e Judge) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireJudge)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e Judge) AppendGQL(b []byte, rest bool) []byte { return appendEnum(b, e, rest, wireJudge) }
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *Judge) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireJudge)
+}
+
+// WriteBackMode: What is written back to the code host, for connections that want it.
+type WriteBackMode string
+
+// All values of WriteBackMode, in the order of the schema.
+const (
+	WriteBackModeOff          WriteBackMode = "OFF"            // Nothing.
+	WriteBackModeChecks       WriteBackMode = "CHECKS"         // Commit statuses and check-runs.
+	WriteBackModeChecksAndPrs WriteBackMode = "CHECKS_AND_PRS" // The same: no pull requests are opened.
+)
+
+// AllWriteBackMode lists them.
+var AllWriteBackMode = []WriteBackMode{WriteBackModeOff, WriteBackModeChecks, WriteBackModeChecksAndPrs}
+
+var wireWriteBackMode = map[WriteBackMode]string{
+	WriteBackModeOff:          "off",
+	WriteBackModeChecks:       "checks",
+	WriteBackModeChecksAndPrs: "checks_and_prs",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e WriteBackMode) Wire() string { return wireWriteBackMode[e] }
+
+// ParseWriteBackMode reads the REST spelling.
+func ParseWriteBackMode(s string) (WriteBackMode, bool) { return parseWire(s, wireWriteBackMode) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e WriteBackMode) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireWriteBackMode)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e WriteBackMode) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireWriteBackMode)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *WriteBackMode) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireWriteBackMode)
+}
+
+// AttemptStatus: What became of an attempt to publish.
+type AttemptStatus string
+
+// All values of AttemptStatus, in the order of the schema.
+const (
+	AttemptStatusPublished AttemptStatus = "PUBLISHED" // It made a version.
+	AttemptStatusUnchanged AttemptStatus = "UNCHANGED" // The version was there already.
+	AttemptStatusFailed    AttemptStatus = "FAILED"    // It made none, and says why.
+)
+
+// AllAttemptStatus lists them.
+var AllAttemptStatus = []AttemptStatus{AttemptStatusPublished, AttemptStatusUnchanged, AttemptStatusFailed}
+
+var wireAttemptStatus = map[AttemptStatus]string{
+	AttemptStatusPublished: "published",
+	AttemptStatusUnchanged: "unchanged",
+	AttemptStatusFailed:    "failed",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e AttemptStatus) Wire() string { return wireAttemptStatus[e] }
+
+// ParseAttemptStatus reads the REST spelling.
+func ParseAttemptStatus(s string) (AttemptStatus, bool) { return parseWire(s, wireAttemptStatus) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e AttemptStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireAttemptStatus)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e AttemptStatus) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireAttemptStatus)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *AttemptStatus) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireAttemptStatus)
+}
+
+// WriteBackStatus: What became of telling the code host.
+type WriteBackStatus string
+
+// All values of WriteBackStatus, in the order of the schema.
+const (
+	WriteBackStatusDisabled    WriteBackStatus = "DISABLED"    // The organization's mode or the connection's switch is off.
+	WriteBackStatusPending     WriteBackStatus = "PENDING"     // To be told, or to be tried again.
+	WriteBackStatusSuccess     WriteBackStatus = "SUCCESS"     // Told.
+	WriteBackStatusFailed      WriteBackStatus = "FAILED"      // Tried 8 times, in vain.
+	WriteBackStatusUnsupported WriteBackStatus = "UNSUPPORTED" // This code host, or this installation, takes no statuses.
+)
+
+// AllWriteBackStatus lists them.
+var AllWriteBackStatus = []WriteBackStatus{WriteBackStatusDisabled, WriteBackStatusPending, WriteBackStatusSuccess, WriteBackStatusFailed, WriteBackStatusUnsupported}
+
+var wireWriteBackStatus = map[WriteBackStatus]string{
+	WriteBackStatusDisabled:    "disabled",
+	WriteBackStatusPending:     "pending",
+	WriteBackStatusSuccess:     "success",
+	WriteBackStatusFailed:      "failed",
+	WriteBackStatusUnsupported: "unsupported",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e WriteBackStatus) Wire() string { return wireWriteBackStatus[e] }
+
+// ParseWriteBackStatus reads the REST spelling.
+func ParseWriteBackStatus(s string) (WriteBackStatus, bool) { return parseWire(s, wireWriteBackStatus) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e WriteBackStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireWriteBackStatus)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e WriteBackStatus) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireWriteBackStatus)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *WriteBackStatus) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireWriteBackStatus)
+}
+
+// AttemptTrigger: What asked for an attempt to publish.
+type AttemptTrigger string
+
+// All values of AttemptTrigger, in the order of the schema.
+const (
+	AttemptTriggerBranch AttemptTrigger = "BRANCH" // A push to the branch.
+	AttemptTriggerTag    AttemptTrigger = "TAG"    // A tag that matches.
+	AttemptTriggerSync   AttemptTrigger = "SYNC"   // Somebody who asked for a sync.
+)
+
+// AllAttemptTrigger lists them.
+var AllAttemptTrigger = []AttemptTrigger{AttemptTriggerBranch, AttemptTriggerTag, AttemptTriggerSync}
+
+var wireAttemptTrigger = map[AttemptTrigger]string{
+	AttemptTriggerBranch: "branch",
+	AttemptTriggerTag:    "tag",
+	AttemptTriggerSync:   "sync",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e AttemptTrigger) Wire() string { return wireAttemptTrigger[e] }
+
+// ParseAttemptTrigger reads the REST spelling.
+func ParseAttemptTrigger(s string) (AttemptTrigger, bool) { return parseWire(s, wireAttemptTrigger) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e AttemptTrigger) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireAttemptTrigger)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e AttemptTrigger) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireAttemptTrigger)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *AttemptTrigger) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireAttemptTrigger)
+}
+
+// DeliveryState: What became of a delivery of the code host.
+type DeliveryState string
+
+// All values of DeliveryState, in the order of the schema.
+const (
+	DeliveryStatePending DeliveryState = "PENDING" // It waits for its turn.
+	DeliveryStateDone    DeliveryState = "DONE"    // It was acted upon.
+	DeliveryStateIgnored DeliveryState = "IGNORED" // Nobody follows what it tells of; `outcome` says why.
+)
+
+// AllDeliveryState lists them.
+var AllDeliveryState = []DeliveryState{DeliveryStatePending, DeliveryStateDone, DeliveryStateIgnored}
+
+var wireDeliveryState = map[DeliveryState]string{
+	DeliveryStatePending: "pending",
+	DeliveryStateDone:    "done",
+	DeliveryStateIgnored: "ignored",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e DeliveryState) Wire() string { return wireDeliveryState[e] }
+
+// ParseDeliveryState reads the REST spelling.
+func ParseDeliveryState(s string) (DeliveryState, bool) { return parseWire(s, wireDeliveryState) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e DeliveryState) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireDeliveryState)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e DeliveryState) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireDeliveryState)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *DeliveryState) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireDeliveryState)
 }

@@ -222,15 +222,11 @@ func (f *fields) schema(key string) JSON {
 	if f.saved || f.missing(key) {
 		return JSON(f.raw[key])
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(f.raw[key]))
-	if err == nil {
-		c := jsonschema.NewCompiler()
-		c.UseLoader(noRemote{})
-		if err = c.AddResource(schemaURL, doc); err == nil {
-			_, err = c.Compile(schemaURL)
-		}
+	if _, commas := measureJSON(f.raw[key]); commas >= maxSchemaValues {
+		f.refuse(key, "must have at most %d values", maxSchemaValues)
+		return nil
 	}
-	if err != nil {
+	if _, err := compileSchema(f.raw[key], plainRegexp); err != nil {
 		f.refuse(key, "is not a usable JSON Schema: %s", schemaFault(err))
 	}
 	return JSON(f.raw[key])

@@ -23,10 +23,74 @@ type AddMemberPayload struct {
 	User *User `json:"user"`
 }
 
+// What becomes of applyProposal.
+type ApplyProposalPayload struct {
+	// The proposal as it is now.
+	Proposal *Proposal `json:"proposal"`
+}
+
+// A suggestion that becomes a case of a suite.
+type ApplySuggestionInput struct {
+	// The suite: of the same source, judged by LLM_JUDGE, in use, and with fewer than 500 cases.
+	SuiteID ids.ID `json:"suiteId"`
+	// What is asked, 1 to 8,000 characters.
+	Query string `json:"query"`
+	// Whether the skill should fire on it.
+	ShouldTrigger bool `json:"shouldTrigger"`
+	// Where the evidence was found.
+	Source EvidenceSource `json:"source"`
+	// Why it was suggested.
+	Provenance Provenance `json:"provenance"`
+	// Why, in words; at most 2,000 characters.
+	Rationale graphql.Omittable[*string] `json:"rationale,omitempty"`
+	// How often it was observed, at least 0.
+	ObservedCount graphql.Omittable[*float64] `json:"observedCount,omitempty"`
+	// How sure it is, 0 to 1.
+	Confidence graphql.Omittable[*float64] `json:"confidence,omitempty"`
+	// When it was last observed.
+	LastObservedAt graphql.Omittable[*time.Time] `json:"lastObservedAt,omitempty"`
+	// How the skill is invoked, at most 100 characters; the case takes it over where the skill should fire.
+	InvocationType graphql.Omittable[*string] `json:"invocationType,omitempty"`
+}
+
+// What becomes of applySuggestion.
+type ApplySuggestionPayload struct {
+	// The suite as it is now.
+	Suite *EvalSuite `json:"suite"`
+	// The review of the suggestion.
+	Review *SuggestionReview `json:"review"`
+}
+
+// What becomes of approveProposal.
+type ApproveProposalPayload struct {
+	// The proposal as it is now.
+	Proposal *Proposal `json:"proposal"`
+}
+
 // What becomes of archiveSuite and restoreSuite.
 type ArchiveSuitePayload struct {
 	// The suite as it is now.
 	Suite *EvalSuite `json:"suite"`
+}
+
+// An account of the code host to be bound to the organization.
+type BindInstallationInput struct {
+	// The id that the code host gave the installation; binding one again changes it.
+	InstallationID int64 `json:"installationId"`
+	// The account's name: 1 to 100 letters, digits, hyphens, dots and underscores. The organization's own, or one that the operator granted.
+	AccountLogin string `json:"accountLogin"`
+	// Whose account it is.
+	AccountType AccountType `json:"accountType"`
+	// Whether nothing is read with it for the time being; false when omitted.
+	Suspended graphql.Omittable[*bool] `json:"suspended,omitempty"`
+}
+
+// What becomes of bindInstallation.
+type BindInstallationPayload struct {
+	// The installation as it is now.
+	Installation *RepoInstallation `json:"installation"`
+	// Whether it was bound just now.
+	IsNew bool `json:"isNew"`
 }
 
 // What is asserted of an answer.
@@ -41,6 +105,44 @@ type CaseAssertion struct {
 type ChangeMemberRolePayload struct {
 	// The member as they are now.
 	User *User `json:"user"`
+}
+
+// What becomes of changeRepohostSettings.
+type ChangeRepohostSettingsPayload struct {
+	// The settings as they are now.
+	Settings *RepohostSettings `json:"settings"`
+}
+
+// What becomes of clearReview.
+type ClearReviewPayload struct {
+	// The id of the review that is gone.
+	DeletedID ids.ID `json:"deletedId"`
+}
+
+// A new connection.
+type ConnectRepositoryInput struct {
+	// The registry entry to publish to; it has at most one connection.
+	EntryID ids.ID `json:"entryId"`
+	// The installation, bound to the organization, that may read the repository.
+	InstallationID int64 `json:"installationId"`
+	// The repository, `owner/repo`.
+	RepoFullName string `json:"repoFullName"`
+	// The branch whose pushes publish prereleases; `main` when omitted.
+	DefaultBranch graphql.Omittable[*string] `json:"defaultBranch,omitempty"`
+	// The folder of the skill in the repository; `.`, its root, when omitted.
+	SkillPath graphql.Omittable[*string] `json:"skillPath,omitempty"`
+	// Whether tags publish releases; true when omitted.
+	AutoPublish graphql.Omittable[*bool] `json:"autoPublish,omitempty"`
+	// Whether commit statuses and check-runs are posted, when the organization's mode allows it; false when omitted.
+	WriteBackEnabled graphql.Omittable[*bool] `json:"writeBackEnabled,omitempty"`
+	// Which tags publish releases; `v*` when omitted.
+	TagPattern graphql.Omittable[*string] `json:"tagPattern,omitempty"`
+}
+
+// What becomes of connectRepository.
+type ConnectRepositoryPayload struct {
+	// The new connection.
+	Link *RepoLink `json:"link"`
 }
 
 // A new alert.
@@ -115,6 +217,30 @@ type CreateEntryPayload struct {
 	Created bool `json:"created"`
 }
 
+// A new cloud source.
+type CreateSourceInput struct {
+	// Where its folder will come from; it never changes.
+	Type SourceType `json:"type"`
+	// A label for people, 1 to 200 characters.
+	Label string `json:"label"`
+	// A skill of the organization that it is about; when omitted, the first snapshot without errors links it by its name.
+	SkillID graphql.Omittable[*ids.ID] `json:"skillId,omitempty"`
+	// For REPOHOST, where it is required: the code host's id of an installation that is bound to the organization.
+	InstallationID graphql.Omittable[*int64] `json:"installationId,omitempty"`
+	// For REPOHOST, where it is required: `owner/repo`; the owner is the installation's account.
+	RepoFullName graphql.Omittable[*string] `json:"repoFullName,omitempty"`
+	// For REPOHOST: the branch to read; `main` when omitted.
+	DefaultBranch graphql.Omittable[*string] `json:"defaultBranch,omitempty"`
+	// For REPOHOST: the folder of the skill in the repository; its root, `.`, when omitted.
+	SkillPath graphql.Omittable[*string] `json:"skillPath,omitempty"`
+}
+
+// What becomes of createSource.
+type CreateSourcePayload struct {
+	// The new source. It has no snapshot yet.
+	Source TypedSource `json:"source"`
+}
+
 // A new eval suite.
 type CreateSuiteInput struct {
 	// A label for people, 1 to 200 characters.
@@ -142,6 +268,12 @@ type CreateSuitePayload struct {
 // What becomes of deleteAlert.
 type DeleteAlertPayload struct {
 	// The id that is gone.
+	DeletedID ids.ID `json:"deletedId"`
+}
+
+// What becomes of deleteConnection.
+type DeleteConnectionPayload struct {
+	// The id that is gone. Versions that it published stay.
 	DeletedID ids.ID `json:"deletedId"`
 }
 
@@ -205,32 +337,6 @@ type EventFilter struct {
 	ActorID graphql.Omittable[*ids.ID] `json:"actorId,omitempty"`
 }
 
-// A file that differs.
-type FileChange struct {
-	// Its path, relative to the folder.
-	Path string `json:"path"`
-	// What happened to it.
-	Kind FileChangeKind `json:"kind"`
-	// Its size before, in bytes; null when it is new.
-	OldSize *int `json:"oldSize,omitempty"`
-	// Its size now, in bytes; null when it is gone.
-	NewSize *int `json:"newSize,omitempty"`
-	// The change line by line, as `diff -u` shows it; null for what is no text, or too large.
-	Unified *string `json:"unified,omitempty"`
-}
-
-// The difference between two folders.
-type FileChanges struct {
-	// How many files are new.
-	Added int `json:"added"`
-	// How many files are gone.
-	Removed int `json:"removed"`
-	// How many files have another content.
-	Changed int `json:"changed"`
-	// The files that differ, by path.
-	Files []*FileChange `json:"files"`
-}
-
 // A file with its text.
 type FileContent struct {
 	// Its path, relative to the folder.
@@ -239,8 +345,28 @@ type FileContent struct {
 	Size int `json:"size"`
 	// SHA-256 of its content, in hex.
 	Sha256 string `json:"sha256"`
-	// Its content; null when it is no UTF-8 text, or larger than 200 KiB.
+	// Its content; null when it is no UTF-8 text, larger than 200 KiB, or of a version that was revoked.
 	Text *string `json:"text,omitempty"`
+}
+
+// What becomes of importSuite.
+type ImportSuitePayload struct {
+	// The new suite: IMPORTED, with a trigger query for each case.
+	Suite *EvalSuite `json:"suite"`
+	// Every file of `evals/*.json`, in the order of their paths; at most 100.
+	Files []*ImportedFile `json:"files"`
+}
+
+// What became of a file of evals.
+type ImportedFile struct {
+	// Its path.
+	Path string `json:"path"`
+	// How many cases were taken from it.
+	Cases int `json:"cases"`
+	// How many of its entries are no trigger cases, and were left out.
+	LeftOut int `json:"leftOut"`
+	// Why nothing was taken from it; null when something was.
+	Reason *string `json:"reason,omitempty"`
 }
 
 // A device that has an entry now.
@@ -261,6 +387,14 @@ type InstallEntryPayload struct {
 
 // What can be changed. Every mutation is all or nothing.
 type Mutation struct {
+}
+
+// Which proposals to list. Everything given must hold.
+type ProposalFilter struct {
+	// Only those about this skill.
+	SkillName graphql.Omittable[*string] `json:"skillName,omitempty"`
+	// Only those that became this.
+	Status graphql.Omittable[*ProposalStatus] `json:"status,omitempty"`
 }
 
 // Records of telemetry by kind.
@@ -357,10 +491,111 @@ type Rate struct {
 	High float64 `json:"high"`
 }
 
+// A run to record. The same run again, by its key, answers what was recorded; another run under the same key is refused.
+type RecordRunInput struct {
+	// The suite; one that can be run.
+	SuiteID ids.ID `json:"suiteId"`
+	// The number of the suite's revision; the present one when omitted.
+	Revision graphql.Omittable[*int] `json:"revision,omitempty"`
+	// The registry version of the skill that was run.
+	VersionID graphql.Omittable[*ids.ID] `json:"versionId,omitempty"`
+	// The snapshot of the source of the skill that was run, in place of a version.
+	SnapshotID graphql.Omittable[*ids.ID] `json:"snapshotId,omitempty"`
+	// What it was made with.
+	Variant RunVariant `json:"variant"`
+	// The runner's own name of the run, unique in the organization, 1 to 200 characters.
+	RunKey string `json:"runKey"`
+	// When it began.
+	StartedAt graphql.Omittable[*time.Time] `json:"startedAt,omitempty"`
+	// When it ended, not before it began.
+	FinishedAt graphql.Omittable[*time.Time] `json:"finishedAt,omitempty"`
+	// A list of at most one result for each case: an object with `case_id`, `outcome` (`passed`, `failed`, `error` or `skipped`) and optionally `score` (0 to 1),
+	// `output` (at most 256 KiB), `error` and `duration_ms`. Unknown fields are ignored.
+	Results JSON `json:"results"`
+}
+
+// What becomes of recordRun.
+type RecordRunPayload struct {
+	// The run.
+	Run *EvalRun `json:"run"`
+	// Whether it was new.
+	IsNew bool `json:"isNew"`
+}
+
+// What becomes of rejectProposal.
+type RejectProposalPayload struct {
+	// The proposal as it is now.
+	Proposal *Proposal `json:"proposal"`
+}
+
 // What becomes of removeMember.
 type RemoveMemberPayload struct {
 	// The person who has left; their keys are revoked, what they made stays.
 	User *User `json:"user"`
+}
+
+// How an organization works with its code host.
+type RepohostSettings struct {
+	// What is written back, for connections that want it.
+	WriteBackMode WriteBackMode `json:"writeBackMode"`
+}
+
+// A repository that an installation may read.
+type Repository struct {
+	// The code host's id of it.
+	ID int64 `json:"id"`
+	// Owner and name, `owner/repo`.
+	FullName string `json:"fullName"`
+	// Whose it is.
+	Owner string `json:"owner"`
+	// Its name.
+	Name string `json:"name"`
+	// Who sees it, in the code host's words.
+	Visibility string `json:"visibility"`
+	// The branch that it is cloned with.
+	DefaultBranch string `json:"defaultBranch"`
+	// Where people look at it; empty where there is no such page.
+	HTMLURL string `json:"htmlUrl"`
+	// When something was last pushed to it; null: never.
+	PushedAt *time.Time `json:"pushedAt,omitempty"`
+	// Whether another organization has a connection to it.
+	ConnectedElsewhere bool `json:"connectedElsewhere"`
+}
+
+// A decision about a suggestion. The same decision again answers the same review; another one is refused until the first is cleared.
+type ReviewSuggestionInput struct {
+	// The suggestion's id; one that the server never made is kept as it is.
+	SuggestionID ids.ID `json:"suggestionId"`
+	// What is asked, 1 to 8,000 characters.
+	Query string `json:"query"`
+	// Whether the skill should fire on it.
+	ShouldTrigger bool `json:"shouldTrigger"`
+	// What is decided.
+	ReviewStatus ReviewStatus `json:"reviewStatus"`
+	// Where the evidence was found.
+	Source EvidenceSource `json:"source"`
+	// Why it was suggested.
+	Provenance Provenance `json:"provenance"`
+	// What an accepted suggestion is for; DRAFT when omitted. A draft that is accepted for a suite goes there; one that is in a suite stays there. Without meaning for a rejection.
+	AcceptTarget graphql.Omittable[*AcceptTarget] `json:"acceptTarget,omitempty"`
+	// The suite that gets the case, with target SAVED_SUITE, where it is required; without meaning otherwise.
+	AppliedSuiteID graphql.Omittable[*ids.ID] `json:"appliedSuiteId,omitempty"`
+	// Why, in words; at most 2,000 characters.
+	Rationale graphql.Omittable[*string] `json:"rationale,omitempty"`
+	// How often it was observed, at least 0.
+	ObservedCount graphql.Omittable[*float64] `json:"observedCount,omitempty"`
+	// How sure it is, 0 to 1.
+	Confidence graphql.Omittable[*float64] `json:"confidence,omitempty"`
+	// When it was last observed.
+	LastObservedAt graphql.Omittable[*time.Time] `json:"lastObservedAt,omitempty"`
+	// How the skill is invoked, at most 100 characters; the case takes it over where the skill should fire.
+	InvocationType graphql.Omittable[*string] `json:"invocationType,omitempty"`
+}
+
+// What becomes of reviewSuggestion.
+type ReviewSuggestionPayload struct {
+	// The review.
+	Review *SuggestionReview `json:"review"`
 }
 
 // What becomes of revokeApiKey.
@@ -395,6 +630,20 @@ type RollbackEntryPayload struct {
 	Reason *string `json:"reason,omitempty"`
 }
 
+// Which runs to list. Everything given must hold.
+type RunFilter struct {
+	// Only runs of this suite.
+	SuiteID graphql.Omittable[*ids.ID] `json:"suiteId,omitempty"`
+	// Only runs of this registry version.
+	VersionID graphql.Omittable[*ids.ID] `json:"versionId,omitempty"`
+	// Only runs of this snapshot.
+	SnapshotID graphql.Omittable[*ids.ID] `json:"snapshotId,omitempty"`
+	// Only runs that were made so.
+	Variant graphql.Omittable[*RunVariant] `json:"variant,omitempty"`
+	// Only runs that say this.
+	Status graphql.Omittable[*RunStatus] `json:"status,omitempty"`
+}
+
 // Which skills to list. Everything given must hold.
 type SkillFilter struct {
 	// Only skills with this status.
@@ -403,6 +652,80 @@ type SkillFilter struct {
 	NameContains graphql.Omittable[*string] `json:"nameContains,omitempty"`
 	// Only skills that have, or have not, graded sessions.
 	HasEvidence graphql.Omittable[*bool] `json:"hasEvidence,omitempty"`
+}
+
+// A file to be uploaded.
+type SourceFileInput struct {
+	// Its path in the folder, with slashes: the name of its part of the form.
+	Path string `json:"path"`
+	// Its content.
+	Content graphql.Upload `json:"content"`
+}
+
+// Which cloud sources to list. Everything given must hold.
+type SourceFilter struct {
+	// Only sources of this type.
+	Type graphql.Omittable[*SourceType] `json:"type,omitempty"`
+	// Only sources that are linked to this skill.
+	SkillID graphql.Omittable[*ids.ID] `json:"skillId,omitempty"`
+	// Only sources whose label contains this text, whatever the case of its letters A to Z; 1 to 200 characters.
+	LabelContains graphql.Omittable[*string] `json:"labelContains,omitempty"`
+}
+
+// A community bundle and whom it is for.
+type SubmitBundleInput struct {
+	// The creator's user id, which may be nobody's yet.
+	CreatorID ids.ID `json:"creatorId"`
+	// The skill it is about, 1 to 200 characters.
+	SkillName string `json:"skillName"`
+	// The bundle: an object of at most 512 KiB that fits `bundleSchema`. Fields that the schema does not know are kept.
+	Bundle JSON `json:"bundle"`
+}
+
+// What becomes of submitBundle.
+type SubmitBundlePayload struct {
+	// Always `accepted`.
+	Status string `json:"status"`
+	// The submission's id; only its creator can read it.
+	SubmissionID ids.ID `json:"submissionId"`
+	// Whether the bundle was new.
+	IsNew bool `json:"isNew"`
+}
+
+// Contributor signals to take in.
+type SubmitSignalsInput struct {
+	// A list of 1 to 1,000 signals, or an object with such a list as `signals`, or one signal alone. A signal is an object: `source_key` (a hash of up to
+	// 200 characters, with the organization its identity) and `signal_type` (a word of up to 64 characters) are required; `skill_name`, `confidence` (0 to 1), `user_cohort`,
+	// `timestamp_bucket` (a date or time in ISO 8601, to any precision; another word, or none, is the present), `version` (1) and `signals` are optional. `signals`
+	// is an object with the optional fields `triggered`, `miss_detected` (both true or false) and `query_bucket`. Other fields are accepted, and not kept; cohorts are kept as
+	// keyed hashes, times to the hour. A signal without `user_cohort` belongs to the cohort of its sender alone; one without `skill_name` is in no figure.
+	Signals JSON `json:"signals"`
+}
+
+// What becomes of submitSignals.
+type SubmitSignalsPayload struct {
+	// Always `accepted`.
+	Status string `json:"status"`
+	// Signals that were new.
+	Accepted int `json:"accepted"`
+	// Signals that had come before, or stand in the list more than once.
+	Duplicates int `json:"duplicates"`
+}
+
+// Which suggestions to list. Everything given must hold.
+type SuggestionFilter struct {
+	// Only those in this state.
+	Status graphql.Omittable[*SuggestionStatus] `json:"status,omitempty"`
+	// Only those with evidence from there, mostly.
+	Source graphql.Omittable[*EvidenceSource] `json:"source,omitempty"`
+	// Only those suggested for this reason, mostly.
+	Provenance graphql.Omittable[*Provenance] `json:"provenance,omitempty"`
+	// Only those on which the skill should, or should not, fire.
+	ShouldTrigger graphql.Omittable[*bool] `json:"shouldTrigger,omitempty"`
+	// Only those that were observed at least so often.
+	MinObserved graphql.Omittable[*int] `json:"minObserved,omitempty"`
+	// Only those whose query contains this text, whatever the case of its letters A to Z; 1 to 200 characters.
+	QueryContains graphql.Omittable[*string] `json:"queryContains,omitempty"`
 }
 
 // Which suites to list. Everything given must hold.
@@ -421,6 +744,16 @@ type SuiteFilter struct {
 	Archived graphql.Omittable[*bool] `json:"archived,omitempty"`
 }
 
+// What becomes of syncConnection.
+type SyncConnectionPayload struct {
+	// The connection.
+	Link *RepoLink `json:"link"`
+	// The attempt for the head of the branch.
+	Attempt *PublishAttempt `json:"attempt"`
+	// When the version was published; null when there is none.
+	PublishedAt *time.Time `json:"publishedAt,omitempty"`
+}
+
 // What a device has of an entry.
 type SyncInput struct {
 	// The entry's id; one that the caller does not see is left out of the answer.
@@ -433,6 +766,18 @@ type SyncInput struct {
 type SyncInstallationsPayload struct {
 	// What to do about each entry, in the order asked for.
 	Entries []*SyncEntry `json:"entries"`
+}
+
+// What becomes of syncSource.
+type SyncSourcePayload struct {
+	// The source.
+	Source TypedSource `json:"source"`
+	// Its snapshot with the content of the repository.
+	Snapshot *Snapshot `json:"snapshot"`
+	// What is wrong with it.
+	Validation *ValidationReport `json:"validation"`
+	// True where the content is what the source had already, and so made no snapshot; null otherwise.
+	Unchanged *bool `json:"unchanged,omitempty"`
 }
 
 // What becomes of testAlert.
@@ -477,6 +822,26 @@ type UpdateAPIKeyPayload struct {
 	APIKey *APIKey `json:"apiKey"`
 }
 
+// A change of a connection: what is omitted stays as it is.
+type UpdateConnectionInput struct {
+	// Whether commit statuses and check-runs are posted.
+	WriteBackEnabled graphql.Omittable[*bool] `json:"writeBackEnabled,omitempty"`
+	// The branch whose pushes publish prereleases.
+	DefaultBranch graphql.Omittable[*string] `json:"defaultBranch,omitempty"`
+	// The folder of the skill in the repository.
+	SkillPath graphql.Omittable[*string] `json:"skillPath,omitempty"`
+	// Whether tags publish releases.
+	AutoPublish graphql.Omittable[*bool] `json:"autoPublish,omitempty"`
+	// Which tags publish releases.
+	TagPattern graphql.Omittable[*string] `json:"tagPattern,omitempty"`
+}
+
+// What becomes of updateConnection.
+type UpdateConnectionPayload struct {
+	// The connection as it is now.
+	Link *RepoLink `json:"link"`
+}
+
 // A change of an entry: what is omitted stays as it is.
 type UpdateEntryInput struct {
 	// What it is for, up to 4,000 characters.
@@ -491,6 +856,20 @@ type UpdateEntryInput struct {
 type UpdateEntryPayload struct {
 	// The entry as it is now.
 	Entry *RegistryEntry `json:"entry"`
+}
+
+// A change of a cloud source: what is omitted stays as it is.
+type UpdateSourceInput struct {
+	// A label for people, 1 to 200 characters.
+	Label graphql.Omittable[*string] `json:"label,omitempty"`
+	// The skill of the organization that it is about.
+	SkillID graphql.Omittable[*ids.ID] `json:"skillId,omitempty"`
+}
+
+// What becomes of updateSource.
+type UpdateSourcePayload struct {
+	// The source as it is now.
+	Source TypedSource `json:"source"`
 }
 
 // A change of an eval suite: what is omitted stays as it is.
@@ -515,4 +894,47 @@ type UpdateSuiteInput struct {
 type UpdateSuitePayload struct {
 	// The suite as it is now.
 	Suite *EvalSuite `json:"suite"`
+}
+
+// A folder to be uploaded, as one archive or as files: 50 MiB as it is sent, 200 MiB unpacked, 10,000 files. Paths are relative, without `..`, and no two
+// differ by case alone. One folder around everything is taken off; `__MACOSX/` and `.DS_Store` are left out.
+type UploadSourceInput struct {
+	// A label for the new source, 1 to 200 characters; not needed with `sourceId`, whose label stays.
+	Label graphql.Omittable[*string] `json:"label,omitempty"`
+	// A skill of the organization that the source is about.
+	SkillID graphql.Omittable[*ids.ID] `json:"skillId,omitempty"`
+	// The upload source that gets a new snapshot; when omitted, a new source is made.
+	SourceID graphql.Omittable[*ids.ID] `json:"sourceId,omitempty"`
+	// A zip archive.
+	File graphql.Omittable[*graphql.Upload] `json:"file,omitempty"`
+	// Files, in place of an archive.
+	Files graphql.Omittable[[]*SourceFileInput] `json:"files,omitempty"`
+}
+
+// What becomes of uploadSource.
+type UploadSourcePayload struct {
+	// The source.
+	Source TypedSource `json:"source"`
+	// Its snapshot with the content that was sent.
+	Snapshot *Snapshot `json:"snapshot"`
+	// What is wrong with it.
+	Validation *ValidationReport `json:"validation"`
+	// Whether a snapshot was made.
+	IsNew bool `json:"isNew"`
+	// True where the content is what the source had already, and so made no snapshot; null otherwise.
+	Unchanged *bool `json:"unchanged,omitempty"`
+}
+
+// One thing that is wrong with a snapshot.
+type ValidationIssue struct {
+	// How bad it is.
+	Level IssueLevel `json:"level"`
+	// What it is, in a word for programs: `name_missing`.
+	Code string `json:"code"`
+	// What it is, in words for people.
+	Message string `json:"message"`
+	// The file it is in; null when it is about the whole folder.
+	Path *string `json:"path,omitempty"`
+	// The line in the file, from 1; null when it is about all of it.
+	Line *int `json:"line,omitempty"`
 }

@@ -51,6 +51,7 @@ type RegistryVersion struct {
 	Source        VersionSource `bun:"source"`
 	SourceRef     *string       `bun:"source_ref"`
 	SourceRepo    *string       `bun:"source_repo"`
+	SourceCommit  *string       `bun:"source_commit"`
 	Baseline      *float64      `bun:"baseline"`
 	RolledBack    bool          `bun:"rolled_back"`
 	RevokedAt     *time.Time    `bun:"revoked_at"`
@@ -125,6 +126,7 @@ type NewVersion struct {
 	Source        VersionSource
 	SourceRef     *string
 	SourceRepo    *string
+	SourceCommit  *string
 }
 
 // Published is what became of a push, a rollback or a revocation.
@@ -183,12 +185,12 @@ type SyncEntry struct {
 	Reason            *string `bun:"reason"`
 }
 
-// nothingYet is what a device reports that has nothing.
+// nothingYet is what a device reports that has nothing. It is no tag of a version.
 const nothingYet = "none"
 
 // HasHash is the hash of what the device has; nil when it has nothing yet.
 func (s *SyncEntry) HasHash() *string {
-	if s.HeldHash == nothingYet {
+	if s.HeldHash == nothingYet || s.HeldHash == "" {
 		return nil
 	}
 	return &s.HeldHash
@@ -214,18 +216,19 @@ type Download struct {
 	ContentHash string `bun:"content_hash"`
 }
 
+// How much of everything there may be; texts in characters.
 const (
 	maxDescription = 4000
 	maxSummary     = 10_000
 	maxReason      = 2000
 	maxTag         = 200
+	MaxSync        = 1000 // entries that one call asks about
 	hashPrefix     = "sha256:"
 )
 
 var (
 	entryName   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 	versionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+_-]{0,127}$`)
-	repoName    = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}/[A-Za-z0-9._-]{1,100}$`)
 	sha256Hex   = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
 )
 
@@ -270,10 +273,18 @@ func (e *RegistryEntry) Validate() error {
 	if !entryName.MatchString(e.Name) {
 		return errs.At("name").Because("must be 1 to 128 letters, digits, dots, underscores and hyphens, beginning with a letter or digit")
 	}
-	if e.SourceRepo != nil && !repoName.MatchString(*e.SourceRepo) {
-		return errs.At("sourceRepo").Because("must be a repository's full name, such as owner/repo")
+	if err := CheckRepo(e.SourceRepo); err != nil {
+		return err
 	}
 	return checkProse(errs.At("description"), e.Description, maxDescription)
+}
+
+// CheckRepo is the rule for the name of a repository.
+func CheckRepo(name *string) error {
+	if name != nil && !repoName.MatchString(*name) {
+		return errs.At("sourceRepo").Because("must be a repository's full name, such as owner/repo")
+	}
+	return nil
 }
 
 // Validate is the rule for what a client says of a version.
@@ -303,7 +314,7 @@ func (v NewVersion) FitsEntry(e *RegistryEntry) error {
 		return errs.At("metadata", "name").Because("the entry is called %s", e.Name)
 	}
 	if v.EntryType != nil && *v.EntryType != e.EntryType {
-		return errs.At("metadata", "entryType").Because("the entry is a %s", e.EntryType.Wire())
+		return errs.At("metadata", "entryType").Because("the type of the entry is %s", e.EntryType.Wire())
 	}
 	return nil
 }
@@ -312,12 +323,12 @@ func (v NewVersion) FitsEntry(e *RegistryEntry) error {
 func (v NewVersion) Of(a Archive) (*RegistryVersion, error) {
 	out := &RegistryVersion{
 		Version: v.Version, Precedence: precedence(v.Version), Prerelease: isPrerelease(v.Version), ContentHash: a.Hash, SkillHash: a.SkillHash,
-		Size: a.Size, FileCount: len(a.Files), ChangeSummary: v.ChangeSummary, Source: v.Source, SourceRef: v.SourceRef, SourceRepo: v.SourceRepo,
+		Size: a.Size, FileCount: len(a.Files), ChangeSummary: v.ChangeSummary, Source: v.Source, SourceRef: v.SourceRef, SourceRepo: v.SourceRepo, SourceCommit: v.SourceCommit,
 	}
 	if v.ContentHash != nil {
 		switch said := strings.TrimPrefix(*v.ContentHash, hashPrefix); {
 		case !sha256Hex.MatchString(said):
-			if said != "" {
+			if said != "" && said != nothingYet {
 				out.ClientTag = v.ContentHash
 			}
 		case !strings.EqualFold(said, a.Hash):
@@ -329,12 +340,13 @@ func (v NewVersion) Of(a Archive) (*RegistryVersion, error) {
 
 // agrees compares the client's list of files with the archive. A list of any other form says nothing.
 func (v NewVersion) agrees(a Archive) error {
-	var said []struct {
+	type line struct {
 		Path *string `json:"path"`
 		Hash *string `json:"hash"`
 		Size *int    `json:"size"`
 	}
-	if json.Unmarshal(v.FileManifest, &said) != nil || said == nil {
+	var said []line
+	if json.Unmarshal(v.FileManifest, &said) != nil || len(said) == 0 || slices.ContainsFunc(said, func(f line) bool { return f.Path == nil || f.Hash == nil || f.Size == nil }) {
 		return nil
 	}
 	at := errs.At("metadata", "fileManifest")
@@ -343,9 +355,6 @@ func (v NewVersion) agrees(a Archive) error {
 		found[f.Path] = f
 	}
 	for i, f := range said {
-		if f.Path == nil || f.Hash == nil || f.Size == nil {
-			return nil
-		}
 		path := strings.TrimPrefix(*f.Path, "./")
 		is, ok := found[path]
 		switch {
@@ -358,8 +367,10 @@ func (v NewVersion) agrees(a Archive) error {
 		}
 		delete(found, path)
 	}
-	for path := range found {
-		return at.Because("%q is in the archive and not in the list", path)
+	for _, f := range a.Files {
+		if _, left := found[f.Path]; left {
+			return at.Because("%q is in the archive and not in the list", f.Path)
+		}
 	}
 	return nil
 }
@@ -420,7 +431,7 @@ func CheckWords(words *string) error {
 
 // Validate bounds what is said of a device.
 func (in InstallEntryInput) Validate() error {
-	if err := checkText(errs.At("deviceId"), in.DeviceID, 1, 200); err != nil {
+	if err := CheckDevice(&in.DeviceID); err != nil {
 		return err
 	}
 	if path := in.InstallPath.Value(); path != nil {
@@ -429,8 +440,34 @@ func (in InstallEntryInput) Validate() error {
 	return nil
 }
 
+// CheckDevice bounds what a device is called.
+func CheckDevice(device *string) error {
+	if device == nil {
+		return nil
+	}
+	return checkText(errs.At("deviceId"), *device, 1, 200)
+}
+
+// CheckSync bounds what a device says that it has.
+func CheckSync(in []*SyncInput) error {
+	if len(in) > MaxSync {
+		return errs.At("installations").Because("must be at most %d entries", MaxSync)
+	}
+	for i, s := range in {
+		if err := checkText(errs.At("installations", i, "currentVersionHash"), s.CurrentVersionHash, 0, maxTag); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Validate bounds the filter.
 func (f EntryFilter) Validate() error {
+	if name := f.Name.Value(); name != nil {
+		if err := checkText(errs.At("filter", "name"), *name, 0, 200); err != nil {
+			return err
+		}
+	}
 	if name := f.NameContains.Value(); name != nil {
 		return checkText(errs.At("filter", "nameContains"), *name, 1, 200)
 	}

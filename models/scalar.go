@@ -43,6 +43,16 @@ func UnmarshalTime(v any) (time.Time, error) {
 	return t, nil
 }
 
+// MarshalUpload is there because gqlgen asks for it: a file is never shown.
+func MarshalUpload(f graphql.Upload) graphql.Marshaler { return graphql.MarshalUpload(f) }
+
+// UnmarshalUpload reads the scalar Upload. What is no file comes from /graphql, where none can come: the mutation then says where
+// to send it.
+func UnmarshalUpload(v any) (graphql.Upload, error) {
+	file, _ := v.(graphql.Upload)
+	return file, nil
+}
+
 // Date is the scalar Date: a day in UTC.
 type Date time.Time
 
@@ -131,13 +141,10 @@ func (j JSON) AppendGQL(b []byte) []byte {
 func (j *JSON) UnmarshalGQL(v any) error {
 	raw, ok := v.(json.RawMessage)
 	if !ok {
-		var b bytes.Buffer
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(v); err != nil {
+		var err error
+		if raw, err = plainJSON(v); err != nil {
 			return errs.New(errs.Invalid, "must be a JSON value")
 		}
-		raw = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	}
 	if !utf8.Valid(raw) {
 		return errs.New(errs.Invalid, "must be UTF-8")
@@ -147,6 +154,15 @@ func (j *JSON) UnmarshalGQL(v any) error {
 	}
 	*j = JSON(raw)
 	return nil
+}
+
+// plainJSON encodes a value without the escapes that only web pages need.
+func plainJSON(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // MarshalJSON and UnmarshalJSON make JSON nest in encoding/json like json.RawMessage.

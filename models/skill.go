@@ -52,13 +52,16 @@ func StatusOf(passRate *float64, graded int, baseline *float64) SkillStatus {
 	switch {
 	case passRate == nil || graded < minGraded:
 		return SkillStatusUnknown
-	case *passRate < criticalRate, baseline != nil && *passRate < *baseline-baselineDrop:
+	case *passRate < criticalRate, baseline != nil && fell(*baseline, *passRate) > baselineDrop*Billionths:
 		return SkillStatusCritical
 	case *passRate < warningRate:
 		return SkillStatusWarning
 	}
 	return SkillStatusHealthy
 }
+
+// fell is by how many billionths: 0.51 to 0.41 is 0.1, which floating point makes a little more.
+func fell(from, to float64) float64 { return math.Round((from - to) * Billionths) }
 
 // Sums are what rollups add up: integers, so that every order gives the same.
 type Sums struct {

@@ -67,6 +67,17 @@ func TestStatusOf(t *testing.T) {
 	}
 }
 
+// Falling by exactly a tenth is not yet too much, wherever it falls from; by a billionth more it is.
+func TestStatusAtTheBaseline(t *testing.T) {
+	t.Parallel()
+	for n := 400; n <= 900; n++ {
+		rate, baseline := float64(n)/1000, float64(n+100)/1000
+		require.NotEqual(t, models.SkillStatusCritical, models.StatusOf(&rate, 3, &baseline), "%v after %v", rate, baseline)
+		more := float64(n)/1000 - 1e-9
+		require.Equal(t, models.SkillStatusCritical, models.StatusOf(&more, 3, &baseline), "%v after %v", more, baseline)
+	}
+}
+
 func TestSumsHaveNothingToDivideBy(t *testing.T) {
 	t.Parallel()
 	var none models.Sums

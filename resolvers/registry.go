@@ -75,6 +75,9 @@ func (m mutation) CreateEntry(ctx context.Context, in models.CreateEntryMetadata
 	if err := overREST(ctx, "POST /api/v1/registry"); err != nil {
 		return nil, err
 	}
+	if err := models.CheckRepo(sourceRepo); err != nil { // it stands beside the metadata
+		return nil, err
+	}
 	e, v, err := in.Entry(visibility, sourceRepo)
 	if err != nil {
 		return nil, errs.Within(err, "metadata")
@@ -182,24 +185,20 @@ func (registryEntry) InstallationCount(ctx context.Context, e *models.RegistryEn
 	return loader.One(ctx, loader.EntryInstallCount, e)
 }
 
+// Evidence is none where the entry has been deleted, or taken back, since it was read.
 func (registryEntry) Evidence(ctx context.Context, e *models.RegistryEntry) (*models.EntryEvidence, error) {
-	return loader.One(ctx, loader.EntryEvidence, e)
+	found, err := loader.One(ctx, loader.EntryEvidence, e)
+	return new(or(found, models.EntryEvidence{})), err
 }
 
-func (registryEntry) PassRate(ctx context.Context, e *models.RegistryEntry) (*float64, error) {
-	found, err := loader.One(ctx, loader.EntryEvidence, e)
-	if err != nil {
-		return nil, err
-	}
-	return found.RecentPassRate, nil
+func (r registryEntry) PassRate(ctx context.Context, e *models.RegistryEntry) (*float64, error) {
+	found, err := r.Evidence(ctx, e)
+	return found.RecentPassRate, err
 }
 
-func (registryEntry) EvalCount(ctx context.Context, e *models.RegistryEntry) (int, error) {
-	found, err := loader.One(ctx, loader.EntryEvidence, e)
-	if err != nil {
-		return 0, err
-	}
-	return found.GradedSessions, nil
+func (r registryEntry) EvalCount(ctx context.Context, e *models.RegistryEntry) (int, error) {
+	found, err := r.Evidence(ctx, e)
+	return found.GradedSessions, err
 }
 
 func (registryEntry) Skill(ctx context.Context, e *models.RegistryEntry) (*models.Skill, error) {

@@ -7,6 +7,7 @@ import (
 
 	"skillgraph/graph/generated"
 	"skillgraph/graph/loader"
+	"skillgraph/internal/codehost"
 	"skillgraph/internal/errs"
 	"skillgraph/internal/face"
 	"skillgraph/internal/registry"
@@ -18,6 +19,8 @@ import (
 type Root struct {
 	Alerts   Alerts
 	Registry *registry.Registry
+	Sources  Sources
+	Host     *codehost.Host
 }
 
 type (
@@ -40,6 +43,23 @@ type (
 	release         struct{}
 	syncEntry       struct{ Root }
 	viewerType      struct{}
+	repohostSource  struct {
+		sourceType[*models.RepohostSource]
+	}
+	publishAttempt   struct{}
+	repoLink         struct{}
+	snapshot         struct{}
+	snapshotFile     struct{ Root }
+	validationReport struct{}
+
+	caseChange         struct{}
+	evalResult         struct{}
+	evalRun            struct{}
+	evalSuggestion     struct{}
+	runComparison      struct{}
+	similarSuggestion  struct{}
+	suggestionEvidence struct{}
+	suggestionReview   struct{}
 )
 
 // The wiring that gqlgen asks for.
@@ -62,6 +82,32 @@ func (r Root) RegistryVersion() generated.RegistryVersionResolver { return regis
 func (Root) Release() generated.ReleaseResolver                   { return release{} }
 func (r Root) SyncEntry() generated.SyncEntryResolver             { return syncEntry{r} }
 func (Root) Viewer() generated.ViewerResolver                     { return viewerType{} }
+func (Root) RepohostSource() generated.RepohostSourceResolver     { return repohostSource{} }
+func (Root) PublishAttempt() generated.PublishAttemptResolver     { return publishAttempt{} }
+func (Root) RepoLink() generated.RepoLinkResolver                 { return repoLink{} }
+func (Root) Snapshot() generated.SnapshotResolver                 { return snapshot{} }
+func (r Root) SnapshotFile() generated.SnapshotFileResolver       { return snapshotFile{r} }
+func (Root) UploadSource() generated.UploadSourceResolver         { return sourceType[*models.UploadSource]{} }
+func (Root) ValidationReport() generated.ValidationReportResolver { return validationReport{} }
+
+// What contributions ask for.
+type (
+	communityBundle   struct{}
+	communityOverview struct{}
+	proposal          struct{}
+)
+
+func (Root) CommunityBundle() generated.CommunityBundleResolver       { return communityBundle{} }
+func (Root) CommunityOverview() generated.CommunityOverviewResolver   { return communityOverview{} }
+func (Root) Proposal() generated.ProposalResolver                     { return proposal{} }
+func (Root) CaseChange() generated.CaseChangeResolver                 { return caseChange{} }
+func (Root) EvalResult() generated.EvalResultResolver                 { return evalResult{} }
+func (Root) EvalRun() generated.EvalRunResolver                       { return evalRun{} }
+func (Root) EvalSuggestion() generated.EvalSuggestionResolver         { return evalSuggestion{} }
+func (Root) RunComparison() generated.RunComparisonResolver           { return runComparison{} }
+func (Root) SimilarSuggestion() generated.SimilarSuggestionResolver   { return similarSuggestion{} }
+func (Root) SuggestionEvidence() generated.SuggestionEvidenceResolver { return suggestionEvidence{} }
+func (Root) SuggestionReview() generated.SuggestionReviewResolver     { return suggestionReview{} }
 
 // org is the organization that the caller sees.
 func org(ctx context.Context) store.Org { return loader.Org(ctx) }

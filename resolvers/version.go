@@ -6,7 +6,6 @@ import (
 	"skillgraph/graph/loader"
 	"skillgraph/internal/errs"
 	"skillgraph/internal/ids"
-	"skillgraph/internal/registry"
 	"skillgraph/models"
 )
 
@@ -28,27 +27,15 @@ func (registryVersion) Files(ctx context.Context, v *models.RegistryVersion) ([]
 }
 
 func (r registryVersion) File(ctx context.Context, v *models.RegistryVersion, path string) (*models.FileContent, error) {
-	tree, err := treeOf(ctx, v)
-	if err != nil {
-		return nil, err
-	}
-	return r.Registry.File(ctx, tree, path)
+	return r.Registry.File(ctx, org(ctx), v, path)
 }
 
-func (r registryVersion) Diff(ctx context.Context, v *models.RegistryVersion, from *ids.ID) (*models.FileChanges, error) {
+func (r registryVersion) Diff(ctx context.Context, v *models.RegistryVersion, from *ids.ID) (*models.SnapshotDiff, error) {
 	before, err := older(ctx, v, from)
 	if err != nil {
 		return nil, err
 	}
-	old, err := treeOf(ctx, before)
-	if err != nil {
-		return nil, err
-	}
-	tree, err := treeOf(ctx, v)
-	if err != nil {
-		return nil, err
-	}
-	return r.Registry.Diff(ctx, old, tree)
+	return r.Registry.Diff(ctx, org(ctx), before, v)
 }
 
 // older is the version to compare with; nil when there is none before the first.
@@ -68,32 +55,20 @@ func (registryVersion) Previous(ctx context.Context, v *models.RegistryVersion) 
 	return loader.One(ctx, loader.VersionPrevious, v)
 }
 
-func treeOf(ctx context.Context, v *models.RegistryVersion) (registry.Tree, error) {
-	if v == nil {
-		return registry.Tree{}, nil
-	}
-	files, err := loader.One(ctx, loader.VersionFiles, v)
-	return registry.Tree{Hash: v.ContentHash, Files: files}, err
-}
-
-func (registryVersion) PassRate(ctx context.Context, v *models.RegistryVersion) (*float64, error) {
-	q, err := loader.One(ctx, loader.VersionQuality, v)
-	if err != nil {
-		return nil, err
-	}
-	return q.Sums.PassRate(), nil
-}
-
-func (registryVersion) Sessions(ctx context.Context, v *models.RegistryVersion) (int, error) {
-	q, err := loader.One(ctx, loader.VersionQuality, v)
-	if err != nil {
-		return 0, err
-	}
-	return q.Sessions, nil
-}
-
+// Quality is nothing where the version has been deleted, or taken back, since it was read.
 func (registryVersion) Quality(ctx context.Context, v *models.RegistryVersion) (*models.VersionQuality, error) {
-	return loader.One(ctx, loader.VersionQuality, v)
+	q, err := loader.One(ctx, loader.VersionQuality, v)
+	return new(or(q, models.VersionQuality{})), err
+}
+
+func (r registryVersion) PassRate(ctx context.Context, v *models.RegistryVersion) (*float64, error) {
+	q, err := r.Quality(ctx, v)
+	return q.Sums.PassRate(), err
+}
+
+func (r registryVersion) Sessions(ctx context.Context, v *models.RegistryVersion) (int, error) {
+	q, err := r.Quality(ctx, v)
+	return q.Sessions, err
 }
 
 func (registryVersion) InstallationCount(ctx context.Context, v *models.RegistryVersion) (int, error) {

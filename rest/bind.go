@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,6 +27,7 @@ const (
 	fromPath
 	fromQuery
 	fromHeader
+	wholeBody
 )
 
 // variable is a variable of a stored operation and where a request carries it.
@@ -47,14 +49,18 @@ type binder struct {
 
 // bind reads a request. done releases what the request has spooled to disk and is never nil.
 func (b binder) bind(w http.ResponseWriter, r *http.Request) (vars map[string]any, done func(), err error) {
+	var raw json.RawMessage
 	body, done := map[string]json.RawMessage{}, func() {}
 	vars = map[string]any{}
 	if b.takesBody() {
-		if mediaType(r) == "multipart/form-data" && b.takesFiles() {
+		switch mt := mediaType(r); {
+		case mt == "multipart/form-data" && b.takesFiles():
 			r.Body = http.MaxBytesReader(w, r.Body, b.route.maxBody)
 			body, done, err = b.readForm(r, vars)
-		} else {
-			body, err = b.readJSON(w, r)
+		case b.needsFiles():
+			err = errs.New(errs.BadMediaType, "Send the body as multipart/form-data, not %q", mt)
+		default:
+			body, raw, err = b.readJSON(w, r)
 		}
 		if err != nil {
 			return nil, done, err
@@ -71,6 +77,10 @@ func (b binder) bind(w http.ResponseWriter, r *http.Request) (vars map[string]an
 			entityTags(vars, v, r.Header.Values(v.header))
 		case fromBody:
 			err = b.fromBody(vars, v, body)
+		case wholeBody:
+			if vars[v.name] = raw; len(raw) == 0 {
+				err = errs.At().Because("the body must be a JSON object")
+			}
 		}
 		if err != nil {
 			return nil, done, err
@@ -81,7 +91,7 @@ func (b binder) bind(w http.ResponseWriter, r *http.Request) (vars map[string]an
 
 func (b binder) takesBody() bool {
 	for _, v := range b.route.variables {
-		if v.from == fromBody {
+		if v.from == fromBody || v.from == wholeBody {
 			return true
 		}
 	}
@@ -89,12 +99,12 @@ func (b binder) takesBody() bool {
 }
 
 func (b binder) takesFiles() bool {
-	for _, v := range b.route.variables {
-		if v.file || v.files {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.route.variables, func(v variable) bool { return v.file || v.files })
+}
+
+// needsFiles: nothing but a form will do.
+func (b binder) needsFiles() bool {
+	return slices.ContainsFunc(b.route.variables, func(v variable) bool { return (v.file || v.files) && !v.optional })
 }
 
 func mediaType(r *http.Request) string {
@@ -114,22 +124,23 @@ func pathParam(r *http.Request, name string) string {
 	return s
 }
 
-func (b binder) readJSON(w http.ResponseWriter, r *http.Request) (map[string]json.RawMessage, error) {
+// readJSON reads a body, by its keys and as it is.
+func (b binder) readJSON(w http.ResponseWriter, r *http.Request) (map[string]json.RawMessage, json.RawMessage, error) {
 	raw, err := ReadBody(w, r, b.route.maxBody)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(raw) == 0 {
-		return map[string]json.RawMessage{}, nil // every variable may be optional
+		return map[string]json.RawMessage{}, nil, nil // every variable may be optional
 	}
 	if mt := mediaType(r); mt != "application/json" {
-		return nil, errs.New(errs.BadMediaType, "Send the body as application/json, not %q", mt)
+		return nil, nil, errs.New(errs.BadMediaType, "Send the body as application/json, not %q", mt)
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &object); err != nil || object == nil {
-		return nil, errs.At().Because("the body must be a JSON object%s", because(err))
+		return nil, nil, errs.At().Because("the body must be a JSON object%s", because(err))
 	}
-	return object, nil
+	return object, raw, nil
 }
 
 // ReadBody reads a body up to the limit, without its gzip, which may make it twice as large and no larger.

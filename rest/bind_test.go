@@ -311,3 +311,22 @@ func FuzzBind(f *testing.F) {
 		require.Contains(t, []errs.Code{errs.Invalid, errs.TooLarge, errs.BadMediaType}, e.Code)
 	})
 }
+
+// A variable with @body is what was sent, to the byte, beside others that come from elsewhere.
+func TestBindWholeBody(t *testing.T) {
+	t.Parallel()
+	r := route(t, `mutation Make($json: JSON! @body, $rev: [Int!] @header(name: "If-Match")) @rest(method: "POST", path: "/things", maxBody: 1) { make(json: $json, rev: $rev) { id } }`)
+	for _, body := range []string{`{}`, ` {"b": 1.50, "a": [ ] , "b": 2}`, `{"json": {"deep": true}}`} {
+		req := post(t, body)
+		req.Header.Set("If-Match", `"3"`)
+		vars, err := bound(t, r, req)
+		require.NoError(t, err, body)
+		require.Equal(t, map[string]any{"json": json.RawMessage(body), "rev": []any{int64(3)}}, vars)
+	}
+	for body, code := range map[string]errs.Code{
+		``: errs.Invalid, `[]`: errs.Invalid, `null`: errs.Invalid, `7`: errs.Invalid, `{`: errs.Invalid, `{"a": "` + strings.Repeat("x", 1024) + `"}`: errs.TooLarge,
+	} {
+		_, err := bound(t, r, post(t, body))
+		require.Equal(t, code, errs.CodeOf(err), body)
+	}
+}

@@ -107,7 +107,7 @@ var extensions = []endpoint{
 }
 
 // built are the parts that are there: all of their endpoints must be.
-var built = []string{"alerts", "registry", "skills", "suites", "telemetry"}
+var built = []string{"alerts", "community", "registry", "repohost", "runs", "signals", "skills", "sources", "suites", "telemetry"}
 
 var parameter = regexp.MustCompile(`\{[^}]+\}`)
 

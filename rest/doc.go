@@ -6,7 +6,7 @@
 //	}
 //
 // Variables are filled by name: from the path; from the request header that @header names; from the query string of a
-// GET or DELETE, or the body of a POST or PATCH. Their declared types decide what is accepted: keys are spelled
+// GET or DELETE, or the body of a POST or PATCH; one with @body is the body itself. Their declared types decide what is accepted: keys are spelled
 // snake_case, enum values in lower case (or as @wire says), JSON is passed on as it came. Keys that no variable
 // declares are ignored.
 //

@@ -40,7 +40,7 @@ func Status(code errs.Code) int { return status[code] }
 // severity orders errors of which only one can be shown: field errors arrive in any order.
 var severity = []errs.Code{errs.Internal, errs.Unavailable, errs.Timeout, errs.Unauthenticated, errs.PlanRequired, errs.Forbidden, errs.NotFound}
 
-func worst(list gqlerror.List) error {
+func worst(list gqlerror.List) *gqlerror.Error {
 	return slices.MinFunc(list, func(a, b *gqlerror.Error) int { return rank(a) - rank(b) })
 }
 

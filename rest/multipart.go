@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	maxTextPart  = 1 << 20
+	maxTextPart  = 4 << 20 // the manifest of 10,000 files fits
 	maxFileParts = 10_000
+	maxParts     = 100 // besides those of a list of files
 )
 
 // isUpload: the variable is one file, taken from the part of its name.
@@ -43,7 +44,7 @@ func (b binder) readForm(r *http.Request, vars map[string]any) (map[string]json.
 	if err != nil {
 		return nil, form.done, errs.At().Because("the body is not a usable multipart form")
 	}
-	for {
+	for others := 0; ; {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
 			return form.body, form.done, nil
@@ -51,8 +52,15 @@ func (b binder) readForm(r *http.Request, vars map[string]any) (map[string]json.
 		if err != nil {
 			return nil, form.done, b.formError(err)
 		}
-		if err := form.take(part); err != nil {
+		listed, err := form.take(part)
+		if err != nil {
 			return nil, form.done, err
+		}
+		if !listed {
+			others++
+		}
+		if others > maxParts {
+			return nil, form.done, errs.New(errs.TooLarge, "The form has more than %d parts", maxParts)
 		}
 	}
 }
@@ -65,44 +73,49 @@ func (b binder) formError(err error) error {
 	return errs.At().Because("the form is cut off or broken")
 }
 
+// form is a form that is being read. All of its files lie one after the other in one file on disk: ten thousand parts
+// must not take ten thousand descriptors.
 type form struct {
 	binder
-	vars    map[string]any
-	body    map[string]json.RawMessage
-	spooled []*os.File
+	vars  map[string]any
+	body  map[string]json.RawMessage
+	disk  *os.File // nil until a file comes
+	size  int64    // of what is on disk
+	files int
 }
 
-// done removes the spooled files.
+// done removes what is on disk.
 func (f *form) done() {
-	for _, file := range f.spooled {
-		_ = file.Close()
-		_ = os.Remove(file.Name())
+	if f.disk != nil {
+		_ = f.disk.Close()
+		_ = os.Remove(f.disk.Name())
 	}
 }
 
-func (f *form) take(part *multipart.Part) error {
+// take reads a part, and reports whether it is one of a list of files. Some clients name a file for every part that they read from
+// one: only where the route takes a list of files does a file name tell a file from a text.
+func (f *form) take(part *multipart.Part) (listed bool, err error) {
 	name := part.FormName()
 	v, rest := f.target(name)
 	switch {
-	case part.FileName() == "" && (v == nil || !v.file):
-		return f.text(name, v, part)
 	case v != nil && v.file:
 		if _, twice := f.vars[name]; twice {
-			return errs.At(name).Because("was sent twice")
+			return false, errs.At(name).Because("was sent twice")
 		}
-		up, err := f.spool(part)
-		f.vars[name] = up
-		return err
-	case rest != nil:
-		if len(f.spooled) >= maxFileParts {
-			return errs.New(errs.TooLarge, "A form may have %d files", maxFileParts)
+		f.vars[name], err = f.spool(part)
+		return false, err
+	case rest != nil && part.FileName() != "":
+		if f.files++; f.files > maxFileParts {
+			return true, errs.New(errs.TooLarge, "A form may have %d files", maxFileParts)
 		}
 		up, err := f.spool(part)
 		list, _ := f.vars[rest.name].([]any)
 		f.vars[rest.name] = append(list, map[string]any{"path": name, "content": up})
-		return err
+		return true, err
+	case v != nil || part.FileName() == "":
+		return false, f.text(name, v, part)
 	}
-	return nil // a file that nobody declared is ignored, as unknown keys are
+	return false, nil // a file that nobody declared is ignored, as unknown keys are
 }
 
 // target is the variable that a part belongs to, and the one that takes all other files.
@@ -129,9 +142,11 @@ func (f *form) text(name string, v *variable, part io.Reader) error {
 	case len(raw) > maxTextPart:
 		return errs.New(errs.TooLarge, "The part %s is too large: the limit is %d KiB", name, maxTextPart>>10)
 	case v == nil:
+	case f.body[name] != nil:
+		return errs.At(name).Because("was sent twice")
 	case v.typ.NamedType == "JSON" || f.schema.Types[v.typ.Name()].Kind == ast.InputObject:
-		if !json.Valid(raw) {
-			return errs.At(name).Because("must be JSON")
+		if err := json.Unmarshal(raw, new(json.RawMessage)); err != nil {
+			return errs.At(name).Because("must be JSON%s", because(err))
 		}
 		f.body[name] = raw
 	default:
@@ -141,18 +156,17 @@ func (f *form) text(name string, v *variable, part io.Reader) error {
 }
 
 // spool streams a file part to disk: archives are too large for memory, and readers may want to seek.
-func (f *form) spool(part *multipart.Part) (graphql.Upload, error) {
-	file, err := os.CreateTemp("", "skillgraph-upload-*")
-	if err != nil {
-		return graphql.Upload{}, err
+func (f *form) spool(part *multipart.Part) (_ graphql.Upload, err error) {
+	if f.disk == nil {
+		if f.disk, err = os.CreateTemp("", "skillgraph-upload-*"); err != nil {
+			return graphql.Upload{}, err
+		}
 	}
-	f.spooled = append(f.spooled, file)
-	n, err := io.Copy(file, part)
+	n, err := io.Copy(f.disk, part)
 	if err != nil {
 		return graphql.Upload{}, f.formError(err)
 	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return graphql.Upload{}, err
-	}
-	return graphql.Upload{File: file, Filename: part.FileName(), Size: n, ContentType: part.Header.Get("Content-Type")}, nil
+	content := io.NewSectionReader(f.disk, f.size, n)
+	f.size += n
+	return graphql.Upload{File: content, Filename: part.FileName(), Size: n, ContentType: part.Header.Get("Content-Type")}, nil
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/parser"
 	"github.com/vektah/gqlparser/v2/validator"
+
+	"skillgraph/internal/wire"
 )
 
 //go:embed ops
@@ -30,6 +32,7 @@ type Route struct {
 	status    int
 	maxBody   int64
 	variables []variable
+	fed       map[string]string // variables by the arguments that they feed, where the names differ
 	shape     *shape
 }
 
@@ -107,9 +110,42 @@ func newRoute(schema *ast.Schema, text string) (*Route, error) {
 	if r.variables, err = declared(schema, op, r); err != nil {
 		return nil, err
 	}
+	r.fed = map[string]string{}
+	r.feed(op.SelectionSet)
 	unwrap, _ := arg["unwrap"].(string)
 	r.shape, err = newShape(doc, op.SelectionSet, unwrap)
 	return r, err
+}
+
+// feed notes which variables feed arguments, and fields of arguments. An argument named input is not part of a path.
+func (r *Route) feed(set ast.SelectionSet) {
+	var value func(path string, v *ast.Value)
+	value = func(path string, v *ast.Value) {
+		if path = strings.TrimPrefix(path, "input."); v.Kind == ast.Variable && wire.Snake(path) != v.Raw {
+			r.fed[path] = v.Raw
+		}
+		for _, child := range v.Children {
+			value(path+"."+child.Name, child.Value)
+		}
+	}
+	for _, sel := range set {
+		if field, ok := sel.(*ast.Field); ok {
+			for _, arg := range field.Arguments {
+				value(arg.Name, arg.Value)
+			}
+			r.feed(field.SelectionSet)
+		}
+	}
+}
+
+// sent is the path that a client knows: an argument may be fed by a variable of another name.
+func (r *Route) sent(path []string) []string {
+	for n := len(path); n > 0; n-- {
+		if name, ok := r.fed[strings.Join(path[:n], ".")]; ok {
+			return append([]string{name}, path[n:]...)
+		}
+	}
+	return path
 }
 
 func asInt(v any) int {
@@ -132,6 +168,8 @@ func declared(schema *ast.Schema, op *ast.OperationDefinition, r *Route) ([]vari
 		case inPath[v.name]:
 			v.from = fromPath
 			delete(inPath, v.name)
+		case def.Directives.ForName("body") != nil:
+			v.from = wholeBody
 		case header != nil:
 			v.from, v.header = fromHeader, header.Arguments.ForName("name").Value.Raw
 		case r.Method == http.MethodGet || r.Method == http.MethodDelete:

@@ -16,6 +16,7 @@ var small = gqlparser.MustLoadSchema(&ast.Source{Name: "small.graphqls", Input: 
 	directive @rest(method: String!, path: String!, status: Int = 200, unwrap: String, maxBody: Int = 1024) on QUERY | MUTATION
 	directive @flat on FIELD
 	directive @header(name: String!) on VARIABLE_DEFINITION
+	directive @body on VARIABLE_DEFINITION
 	scalar Time
 	scalar JSON
 	scalar Int64
@@ -122,4 +123,23 @@ func route(t testing.TB, text string) *Route {
 	routes, err := load(small, document(text))
 	require.NoError(t, err)
 	return routes[0]
+}
+
+// A client is told of the key that it has sent, whatever the argument is called that it feeds.
+func TestSentPath(t *testing.T) {
+	t.Parallel()
+	r := route(t, `mutation Make($id: ID, $q: String, $if_match: [Int!], $key: String!, $source_key: String!) @rest(method: "POST", path: "/things") {
+		make(id: $id, string: $q, rev: $if_match, inner: {sourceKey: $key, deep: {sourceKey: $source_key}}) { id }
+	}`)
+	for _, tt := range []struct{ path, sent []string }{
+		{[]string{"string"}, []string{"q"}},
+		{[]string{"rev", "3"}, []string{"if_match", "3"}},
+		{[]string{"inner", "sourceKey"}, []string{"key"}},
+		{[]string{"inner", "deep", "sourceKey"}, []string{"source_key"}},
+		{[]string{"inner"}, []string{"inner"}},
+		{[]string{"id"}, []string{"id"}},
+		{[]string{}, []string{}},
+	} {
+		require.Equal(t, tt.sent, r.sent(tt.path))
+	}
 }

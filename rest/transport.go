@@ -66,10 +66,18 @@ func (Transport) Do(_ http.ResponseWriter, r *http.Request, exec graphql.GraphEx
 	case resp == nil:
 		return // the client has gone
 	case len(resp.Errors) > 0:
-		c.answer(nil, worst(resp.Errors))
+		c.answer(nil, c.route.inClientsWords(worst(resp.Errors)))
 	default:
 		c.answer(resp.Data, nil)
 	}
+}
+
+// inClientsWords gives an error the path that the client has sent.
+func (rt *Route) inClientsWords(err *gqlerror.Error) error {
+	if path, ok := err.Extensions["path"].([]string); ok {
+		err.Extensions["path"] = rt.sent(path)
+	}
+	return err
 }
 
 // answer writes what became of the operation.

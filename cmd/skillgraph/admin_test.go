@@ -43,6 +43,7 @@ func TestRefusals(t *testing.T) {
 		"bad expiry":              {args: append(key, "--expires-in", "tomorrow"), because: "expires-in"},
 		"expiry in the past":      {args: append(key, "--expires-in", "-1h"), because: "future"},
 		"bad plan of an org":      {args: []string{"org", "set-plan", "acme", "gold"}, because: "--plan must be one of"},
+		"no account":              {args: []string{"repohost", "grant", "--org", "acme"}, because: "--org and --account"},
 		"bad setting":             {args: []string{"serve"}, settings: []string{"SKILLGRAPH_MIGRATE=perhaps"}, because: "SKILLGRAPH_MIGRATE"},
 		"bad log format":          {args: []string{"serve", "--log-format", "xml"}, because: "text or json"},
 		"bad log level":           {args: []string{"serve", "--log-level", "loud"}, because: "debug, info, warn or error"},
@@ -116,6 +117,9 @@ func TestKeys(t *testing.T) {
 	require.Contains(t, must(t, "org", "set-plan", "acme", "enterprise", "--database-url", url), "acme is on the enterprise plan")
 	require.Regexp(t, `acme +enterprise `, must(t, "org", "list", "--database-url", url))
 	runWith(t, nil, "org", "set-plan", "nobody", "pro", "--database-url", url).refused(t, `no organization "nobody"`)
+	require.Equal(t, "acme may bind the account other\n", must(t, "repohost", "grant", "--org", "acme", "--account", "other", "--database-url", url))
+	runWith(t, nil, "repohost", "grant", "--org", "nobody", "--account", "x", "--database-url", url).refused(t, `no organization "nobody"`)
+	runWith(t, nil, "repohost", "grant", "--org", "acme", "--account", "../x", "--database-url", url).refused(t, "account must be letters")
 }
 
 // The commands work with a server on the same data and without one, and a server finds what was there.

@@ -23,6 +23,7 @@ type flags struct {
 	dataDir     string
 	databaseURL string
 	blobs       string
+	repos       string
 	store       store.Options
 }
 
@@ -117,6 +118,18 @@ func (f *flags) open(ctx context.Context, start func(context.Context, postgres.O
 
 func (f *flags) registerBlobs() {
 	f.StringVar(&f.blobs, "blobs", "", "where archives are kept: a folder, or s3://bucket?region=… (default: blobs in --data-dir)")
+}
+
+func (f *flags) registerRepos() {
+	f.StringVar(&f.repos, "repohost-root", "", "folder with the repositories of the local code host, as <owner>/<name>.git (default: repos in --data-dir)")
+}
+
+// reposRoot is where the repositories of the local code host are.
+func (f *flags) reposRoot() string {
+	if f.repos != "" {
+		return f.repos
+	}
+	return filepath.Join(f.dataDir, "repos")
 }
 
 // openBlobs opens the place of the archives. It may be given as a path.

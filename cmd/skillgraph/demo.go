@@ -21,9 +21,12 @@ const demoKeyFile = "demo-key"
 func loadDemo(ctx context.Context, e env, args []string) error {
 	f := newFlags(e, "demo")
 	f.registerBlobs()
+	f.registerRepos()
 	if _, err := f.read(args); err != nil {
 		return err
 	}
+	clock := demo.NewClock(time.Now())
+	f.store.Clock = clock.Now
 	file := filepath.Join(f.dataDir, demoKeyFile)
 	return f.withStore(ctx, func(s *store.Store) error {
 		key, err := os.ReadFile(file)
@@ -38,7 +41,7 @@ func loadDemo(ctx context.Context, e env, args []string) error {
 				return err
 			}
 			defer blobs.Close()
-			made, err := demo.Load(ctx, s, blobs, time.Now())
+			made, err := demo.Load(ctx, s, blobs, f.reposRoot(), clock)
 			if err != nil {
 				return err
 			}

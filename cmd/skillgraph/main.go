@@ -31,6 +31,8 @@ Usage: skillgraph <command> [flags]
   key revoke ID      revoke an API key, by its id or the beginning that is shown
   org list           list the organizations
   org set-plan NAME PLAN   change the plan of an organization: free, pro, team or enterprise
+  hook post-receive  print the hook that tells the server of pushes to a local repository
+  repohost grant     let an organization bind an account of the code host, besides the one of its own name
   demo               load the demo data, once, and print a key to try it with
   version            print the version
 
@@ -51,6 +53,8 @@ var commands = map[string]command{
 	"migrate up": migrateUp, "migrate status": migrateStatus,
 	"key create": keyCreate, "key list": keyList, "key revoke": keyRevoke,
 	"org list": orgList, "org set-plan": orgSetPlan,
+	"hook post-receive": printHook,
+	"repohost grant":    repohostGrant,
 	"version": func(_ context.Context, e env, _ []string) error {
 		_, err := fmt.Fprintln(e.stdout, "skillgraph", version)
 		return err

@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"skillgraph/graph"
-	"skillgraph/internal/blob"
+	"skillgraph/internal/codehost"
+	"skillgraph/internal/hosting"
 	"skillgraph/internal/jobs"
 	"skillgraph/internal/postgres"
+	"skillgraph/internal/registry"
 	"skillgraph/internal/server"
 	"skillgraph/internal/store"
 )
@@ -24,16 +26,18 @@ const drainTime = 20 * time.Second
 
 type serveConfig struct {
 	*flags
-	addr, baseURL, metricsAddr, logFormat, logLevel, executor string
-	migrate                                                   bool
-	corsOrigins                                               list
-	telemetry                                                 telemetryFlags
+	addr, baseURL, metricsAddr, logFormat, logLevel string
+	webhookSecret, executor                         string
+	migrate                                         bool
+	corsOrigins                                     list
+	telemetry                                       telemetryFlags
+	app                                             appFlags
 }
 
 func serve(ctx context.Context, e env, args []string) error {
 	cfg := serveConfig{flags: newFlags(e, "serve")}
 	cfg.StringVar(&cfg.addr, "addr", "127.0.0.1:8080", "address to listen on")
-	cfg.StringVar(&cfg.baseURL, "base-url", "", "how clients reach the server, for links (default: http://<addr>)")
+	cfg.StringVar(&cfg.baseURL, "base-url", "", "how clients reach the server, for links (default: where a request came in, and http://<addr>)")
 	cfg.StringVar(&cfg.metricsAddr, "metrics-addr", "", "an address of its own for /metrics (default: it is on --addr)")
 	cfg.StringVar(&cfg.logFormat, "log-format", "text", "text or json")
 	cfg.StringVar(&cfg.logLevel, "log-level", "info", "debug, info, warn or error")
@@ -42,6 +46,9 @@ func serve(ctx context.Context, e env, args []string) error {
 	cfg.StringVar(&cfg.executor, "executor", string(graph.Level), "what runs queries: level, or gqlgen should that ever be at fault")
 	cfg.telemetry.register(cfg.flags)
 	cfg.registerBlobs()
+	cfg.registerRepos()
+	cfg.app.register(cfg.flags)
+	cfg.StringVar(&cfg.webhookSecret, "repohost-webhook-secret", "", "secret that signs what the code host tells; without one its webhook answers 503")
 	if _, err := cfg.read(args); err != nil {
 		return err
 	}
@@ -71,6 +78,10 @@ func serve(ctx context.Context, e env, args []string) error {
 	if err != nil {
 		return err
 	}
+	driver, local, err := cfg.codeHost()
+	if err != nil {
+		return err
+	}
 	cfg.store = store.Options{Retention: time.Duration(cfg.telemetry.retention), DropPromptText: cfg.telemetry.promptText == "drop"}
 	db, err := cfg.open(ctx, postgres.Start)
 	if err != nil {
@@ -85,11 +96,20 @@ func serve(ctx context.Context, e env, args []string) error {
 		return err
 	}
 	defer blobs.Close()
-	srv, err := server.New(server.Config{Store: db.Store, Alerts: alerts, Blobs: blobs, BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), CORSOrigins: cfg.corsOrigins, MetricsElsewhere: cfg.metricsAddr != "", Executor: graph.Executor(cfg.executor)})
+	sources := hosting.New(blobs, driver)
+	published := &registry.Registry{Blobs: blobs, Links: registry.Links{Store: db.Store, Clock: time.Now}}
+	host := &codehost.Host{Driver: driver, Registry: published, BaseURL: cfg.base(listener.Addr()), Grants: local}
+	srv, err := server.New(server.Config{
+		Store: db.Store, Alerts: alerts, Registry: published, Sources: sources, Host: host, WebhookSecret: cfg.webhookSecret,
+		BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), CORSOrigins: cfg.corsOrigins, MetricsElsewhere: cfg.metricsAddr != "",
+		Executor: graph.Executor(cfg.executor),
+	})
 	if err != nil {
 		return err
 	}
-	stopJobs, err := cfg.startJobs(ctx, db, alerts, blobs)
+	stopJobs, err := cfg.startJobs(ctx, jobs.Config{
+		Store: db.Store, Alerts: alerts, AlertInterval: cfg.telemetry.alertInterval, Blobs: blobs, Hosting: sources, Host: host,
+	})
 	if err != nil {
 		return err
 	}
@@ -98,12 +118,12 @@ func serve(ctx context.Context, e env, args []string) error {
 }
 
 // startJobs works on the queue, unless the database may not be up to date.
-func (cfg serveConfig) startJobs(ctx context.Context, db *database, alerts *jobs.Alerts, blobs *blob.Store) (stop func(), err error) {
-	if err := db.Ready(ctx); err != nil {
+func (cfg serveConfig) startJobs(ctx context.Context, work jobs.Config) (stop func(), err error) {
+	if err := work.Store.Ready(ctx); err != nil {
 		slog.WarnContext(ctx, "no jobs are worked on", "error", err)
 		return func() {}, nil
 	}
-	running, err := jobs.Start(context.WithoutCancel(ctx), jobs.Config{Store: db.Store, Alerts: alerts, AlertInterval: cfg.telemetry.alertInterval, Blobs: blobs})
+	running, err := jobs.Start(context.WithoutCancel(ctx), work)
 	if err != nil {
 		return nil, err
 	}

@@ -21,14 +21,15 @@ import (
 // Every flag can be set in the environment, and a flag wins.
 func TestSettings(t *testing.T) {
 	t.Parallel()
-	dir := newDir(t)
+	dir, blobs := newDir(t), filepath.Join(newDir(t), "100% blobs?")
 	s := serveWith(t, []string{
 		"SKILLGRAPH_ADDR=127.0.0.2:0", "SKILLGRAPH_BASE_URL=https://skills.example.com/", "SKILLGRAPH_CORS_ORIGINS=https://a.example.com, https://b.example.com",
 		"SKILLGRAPH_DATA_DIR=" + dir, "SKILLGRAPH_DATABASE_URL=" + dbtest.Database(t), "SKILLGRAPH_LOG_FORMAT=xml", "SKILLGRAPH_LOG_LEVEL=debug",
-		"SKILLGRAPH_METRICS_ADDR=127.0.0.1:0", "SKILLGRAPH_MIGRATE=true",
+		"SKILLGRAPH_METRICS_ADDR=127.0.0.1:0", "SKILLGRAPH_MIGRATE=true", "SKILLGRAPH_BLOBS=" + blobs,
 	}, "--log-format", "json")
 	require.Equal(t, "https://skills.example.com/playground", s.shown("Playground"))
-	require.NoDirExists(t, dir, "a database elsewhere needs none")
+	require.NoDirExists(t, dir, "a database and blobs elsewhere need none")
+	require.DirExists(t, blobs)
 
 	// With a base URL the banner does not tell where the server listens, but its metrics are here.
 	metrics := s.shown("Metrics")
@@ -39,6 +40,21 @@ func TestSettings(t *testing.T) {
 	require.Zero(t, s.stop(t, syscall.SIGTERM))
 	for line := range strings.Lines(s.stderr.String()) {
 		require.True(t, json.Valid([]byte(line)), line)
+	}
+}
+
+// Archives are in the data folder, wherever the database is, unless they are told to be elsewhere.
+func TestBlobs(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	s := startServer(t, "--database-url", dbtest.Database(t), "--data-dir", dir)
+	require.Zero(t, s.stop(t, syscall.SIGTERM))
+	require.DirExists(t, filepath.Join(dir, "blobs"))
+
+	file := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for _, at := range []string{"ftp://archives", "file://relative", file} {
+		runWith(t, nil, "serve", "--database-url", dbtest.Database(t), "--addr", "127.0.0.1:0", "--blobs", at).refused(t, "--blobs")
 	}
 }
 

@@ -13,70 +13,133 @@ import (
 func Level(cfg Config) level.Types {
 	ec := newExecutionContext(nil, &executableSchema{SchemaData: cfg.Schema, Resolvers: cfg.Resolvers, Directives: cfg.Directives}, nil)
 	return level.Types{
-		"Alert":                     ec.levelAlert(),
-		"AlertConnection":           ec.levelAlertConnection(),
-		"AlertEdge":                 ec.levelAlertEdge(),
-		"ApiKey":                    ec.levelApiKey(),
-		"ApiKeyConnection":          ec.levelApiKeyConnection(),
-		"ApiKeyEdge":                ec.levelApiKeyEdge(),
-		"BooleanAssertionCase":      ec.levelBooleanAssertionCase(),
-		"CaseAssertion":             ec.levelCaseAssertion(),
-		"DailyStat":                 ec.levelDailyStat(),
-		"DryRunDay":                 ec.levelDryRunDay(),
-		"EntryEvidence":             ec.levelEntryEvidence(),
-		"EvalSuite":                 ec.levelEvalSuite(),
-		"EvalSuiteConnection":       ec.levelEvalSuiteConnection(),
-		"EvalSuiteEdge":             ec.levelEvalSuiteEdge(),
-		"Event":                     ec.levelEvent(),
-		"EventConnection":           ec.levelEventConnection(),
-		"EventEdge":                 ec.levelEventEdge(),
-		"ExactMatchCase":            ec.levelExactMatchCase(),
-		"FileChange":                ec.levelFileChange(),
-		"FileChanges":               ec.levelFileChanges(),
-		"FileContent":               ec.levelFileContent(),
-		"FileInfo":                  ec.levelFileInfo(),
-		"Incident":                  ec.levelIncident(),
-		"IncidentConnection":        ec.levelIncidentConnection(),
-		"IncidentEdge":              ec.levelIncidentEdge(),
-		"Installation":              ec.levelInstallation(),
-		"InstallationConnection":    ec.levelInstallationConnection(),
-		"InstallationEdge":          ec.levelInstallationEdge(),
-		"JsonSchemaCase":            ec.levelJsonSchemaCase(),
-		"LlmRubricCase":             ec.levelLlmRubricCase(),
-		"Notification":              ec.levelNotification(),
-		"NotificationAttempt":       ec.levelNotificationAttempt(),
-		"NotificationConnection":    ec.levelNotificationConnection(),
-		"NotificationEdge":          ec.levelNotificationEdge(),
-		"Organization":              ec.levelOrganization(),
-		"PageInfo":                  ec.levelPageInfo(),
-		"Query":                     ec.levelQuery(),
-		"Rate":                      ec.levelRate(),
-		"RegistryEntry":             ec.levelRegistryEntry(),
-		"RegistryEntryConnection":   ec.levelRegistryEntryConnection(),
-		"RegistryEntryEdge":         ec.levelRegistryEntryEdge(),
-		"RegistryVersion":           ec.levelRegistryVersion(),
-		"RegistryVersionConnection": ec.levelRegistryVersionConnection(),
-		"RegistryVersionEdge":       ec.levelRegistryVersionEdge(),
-		"Release":                   ec.levelRelease(),
-		"ReleaseConnection":         ec.levelReleaseConnection(),
-		"ReleaseEdge":               ec.levelReleaseEdge(),
-		"Skill":                     ec.levelSkill(),
-		"SkillBreakdown":            ec.levelSkillBreakdown(),
-		"SkillConfusion":            ec.levelSkillConfusion(),
-		"SkillConnection":           ec.levelSkillConnection(),
-		"SkillEdge":                 ec.levelSkillEdge(),
-		"SkillRates":                ec.levelSkillRates(),
-		"SuiteRevision":             ec.levelSuiteRevision(),
-		"SuiteRevisionConnection":   ec.levelSuiteRevisionConnection(),
-		"SuiteRevisionEdge":         ec.levelSuiteRevisionEdge(),
-		"SyncEntry":                 ec.levelSyncEntry(),
-		"TaskPackageCase":           ec.levelTaskPackageCase(),
-		"TriggerQueryCase":          ec.levelTriggerQueryCase(),
-		"User":                      ec.levelUser(),
-		"UserConnection":            ec.levelUserConnection(),
-		"UserEdge":                  ec.levelUserEdge(),
-		"VersionQuality":            ec.levelVersionQuality(),
-		"Viewer":                    ec.levelViewer(),
+		"Alert":                        ec.levelAlert(),
+		"AlertConnection":              ec.levelAlertConnection(),
+		"AlertEdge":                    ec.levelAlertEdge(),
+		"ApiKey":                       ec.levelApiKey(),
+		"ApiKeyConnection":             ec.levelApiKeyConnection(),
+		"ApiKeyEdge":                   ec.levelApiKeyEdge(),
+		"BooleanAssertionCase":         ec.levelBooleanAssertionCase(),
+		"CaseAssertion":                ec.levelCaseAssertion(),
+		"CaseChange":                   ec.levelCaseChange(),
+		"CloudSourceConnection":        ec.levelCloudSourceConnection(),
+		"CloudSourceEdge":              ec.levelCloudSourceEdge(),
+		"CommunityBundle":              ec.levelCommunityBundle(),
+		"CommunityBundleConnection":    ec.levelCommunityBundleConnection(),
+		"CommunityBundleEdge":          ec.levelCommunityBundleEdge(),
+		"CommunityOverview":            ec.levelCommunityOverview(),
+		"CommunitySummary":             ec.levelCommunitySummary(),
+		"DailyStat":                    ec.levelDailyStat(),
+		"DryRunDay":                    ec.levelDryRunDay(),
+		"EntryEvidence":                ec.levelEntryEvidence(),
+		"EvalResult":                   ec.levelEvalResult(),
+		"EvalResultConnection":         ec.levelEvalResultConnection(),
+		"EvalResultEdge":               ec.levelEvalResultEdge(),
+		"EvalRun":                      ec.levelEvalRun(),
+		"EvalRunConnection":            ec.levelEvalRunConnection(),
+		"EvalRunEdge":                  ec.levelEvalRunEdge(),
+		"EvalSuggestion":               ec.levelEvalSuggestion(),
+		"EvalSuggestionConnection":     ec.levelEvalSuggestionConnection(),
+		"EvalSuggestionEdge":           ec.levelEvalSuggestionEdge(),
+		"EvalSuite":                    ec.levelEvalSuite(),
+		"EvalSuiteConnection":          ec.levelEvalSuiteConnection(),
+		"EvalSuiteEdge":                ec.levelEvalSuiteEdge(),
+		"Event":                        ec.levelEvent(),
+		"EventConnection":              ec.levelEventConnection(),
+		"EventEdge":                    ec.levelEventEdge(),
+		"EvidenceWeek":                 ec.levelEvidenceWeek(),
+		"ExactMatchCase":               ec.levelExactMatchCase(),
+		"FileChange":                   ec.levelFileChange(),
+		"FileContent":                  ec.levelFileContent(),
+		"FileInfo":                     ec.levelFileInfo(),
+		"Incident":                     ec.levelIncident(),
+		"IncidentConnection":           ec.levelIncidentConnection(),
+		"IncidentEdge":                 ec.levelIncidentEdge(),
+		"Installation":                 ec.levelInstallation(),
+		"InstallationConnection":       ec.levelInstallationConnection(),
+		"InstallationEdge":             ec.levelInstallationEdge(),
+		"JsonSchemaCase":               ec.levelJsonSchemaCase(),
+		"LlmRubricCase":                ec.levelLlmRubricCase(),
+		"Notification":                 ec.levelNotification(),
+		"NotificationAttempt":          ec.levelNotificationAttempt(),
+		"NotificationConnection":       ec.levelNotificationConnection(),
+		"NotificationEdge":             ec.levelNotificationEdge(),
+		"Organization":                 ec.levelOrganization(),
+		"PageInfo":                     ec.levelPageInfo(),
+		"Proposal":                     ec.levelProposal(),
+		"ProposalConnection":           ec.levelProposalConnection(),
+		"ProposalEdge":                 ec.levelProposalEdge(),
+		"ProposalEvidence":             ec.levelProposalEvidence(),
+		"PublishAttempt":               ec.levelPublishAttempt(),
+		"PublishAttemptConnection":     ec.levelPublishAttemptConnection(),
+		"PublishAttemptEdge":           ec.levelPublishAttemptEdge(),
+		"Query":                        ec.levelQuery(),
+		"Rate":                         ec.levelRate(),
+		"RegistryEntry":                ec.levelRegistryEntry(),
+		"RegistryEntryConnection":      ec.levelRegistryEntryConnection(),
+		"RegistryEntryEdge":            ec.levelRegistryEntryEdge(),
+		"RegistryVersion":              ec.levelRegistryVersion(),
+		"RegistryVersionConnection":    ec.levelRegistryVersionConnection(),
+		"RegistryVersionEdge":          ec.levelRegistryVersionEdge(),
+		"Release":                      ec.levelRelease(),
+		"ReleaseConnection":            ec.levelReleaseConnection(),
+		"ReleaseEdge":                  ec.levelReleaseEdge(),
+		"RepoDelivery":                 ec.levelRepoDelivery(),
+		"RepoDeliveryConnection":       ec.levelRepoDeliveryConnection(),
+		"RepoDeliveryEdge":             ec.levelRepoDeliveryEdge(),
+		"RepoInstallation":             ec.levelRepoInstallation(),
+		"RepoInstallationConnection":   ec.levelRepoInstallationConnection(),
+		"RepoInstallationEdge":         ec.levelRepoInstallationEdge(),
+		"RepoLink":                     ec.levelRepoLink(),
+		"RepoLinkConnection":           ec.levelRepoLinkConnection(),
+		"RepoLinkEdge":                 ec.levelRepoLinkEdge(),
+		"RepohostSettings":             ec.levelRepohostSettings(),
+		"RepohostSource":               ec.levelRepohostSource(),
+		"Repository":                   ec.levelRepository(),
+		"RunComparison":                ec.levelRunComparison(),
+		"SignalAggregate":              ec.levelSignalAggregate(),
+		"SignalAggregates":             ec.levelSignalAggregates(),
+		"SignalBucket":                 ec.levelSignalBucket(),
+		"SignalDetail":                 ec.levelSignalDetail(),
+		"SignalOverview":               ec.levelSignalOverview(),
+		"SignalSkill":                  ec.levelSignalSkill(),
+		"SignalWeek":                   ec.levelSignalWeek(),
+		"SimilarSuggestion":            ec.levelSimilarSuggestion(),
+		"Skill":                        ec.levelSkill(),
+		"SkillBreakdown":               ec.levelSkillBreakdown(),
+		"SkillConfusion":               ec.levelSkillConfusion(),
+		"SkillConnection":              ec.levelSkillConnection(),
+		"SkillEdge":                    ec.levelSkillEdge(),
+		"SkillRates":                   ec.levelSkillRates(),
+		"Snapshot":                     ec.levelSnapshot(),
+		"SnapshotConnection":           ec.levelSnapshotConnection(),
+		"SnapshotDiff":                 ec.levelSnapshotDiff(),
+		"SnapshotEdge":                 ec.levelSnapshotEdge(),
+		"SnapshotFile":                 ec.levelSnapshotFile(),
+		"SnapshotFileConnection":       ec.levelSnapshotFileConnection(),
+		"SnapshotFileEdge":             ec.levelSnapshotFileEdge(),
+		"SuggestionEvidence":           ec.levelSuggestionEvidence(),
+		"SuggestionEvidenceConnection": ec.levelSuggestionEvidenceConnection(),
+		"SuggestionEvidenceEdge":       ec.levelSuggestionEvidenceEdge(),
+		"SuggestionReview":             ec.levelSuggestionReview(),
+		"SuggestionReviewConnection":   ec.levelSuggestionReviewConnection(),
+		"SuggestionReviewEdge":         ec.levelSuggestionReviewEdge(),
+		"SuiteRevision":                ec.levelSuiteRevision(),
+		"SuiteRevisionConnection":      ec.levelSuiteRevisionConnection(),
+		"SuiteRevisionEdge":            ec.levelSuiteRevisionEdge(),
+		"SyncEntry":                    ec.levelSyncEntry(),
+		"TaskPackageCase":              ec.levelTaskPackageCase(),
+		"TriggerQueryCase":             ec.levelTriggerQueryCase(),
+		"UploadSource":                 ec.levelUploadSource(),
+		"User":                         ec.levelUser(),
+		"UserConnection":               ec.levelUserConnection(),
+		"UserEdge":                     ec.levelUserEdge(),
+		"ValidationIssue":              ec.levelValidationIssue(),
+		"ValidationReport":             ec.levelValidationReport(),
+		"ValidationReportConnection":   ec.levelValidationReportConnection(),
+		"ValidationReportEdge":         ec.levelValidationReportEdge(),
+		"VersionQuality":               ec.levelVersionQuality(),
+		"Viewer":                       ec.levelViewer(),
 	}
 }
 
@@ -360,6 +423,294 @@ func (ec *executionContext) levelCaseAssertion() map[string]*level.Field {
 	}
 }
 
+func (ec *executionContext) levelCaseChange() map[string]*level.Field {
+	return map[string]*level.Field{
+		"caseKey": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.CaseChange).CaseKey)
+			return true
+		}},
+		"base": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.CaseChange()
+				return func(ctx context.Context, obj any) (any, error) { return r.Base(ctx, obj.(*models.CaseChange)) }
+			},
+			One: level.Pointer[models.EvalResult]},
+		"head": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.CaseChange()
+				return func(ctx context.Context, obj any) (any, error) { return r.Head(ctx, obj.(*models.CaseChange)) }
+			},
+			One: level.Pointer[models.EvalResult]},
+	}
+}
+
+func (ec *executionContext) levelCloudSourceConnection() map[string]*level.Field {
+	return map[string]*level.Field{
+		"edges": {Kind: level.Instantly,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.CloudSourceConnection).Edges(), nil
+				}
+			},
+			Items: level.Pointers[models.CloudSourceEdge]},
+		"nodes": {Kind: level.Instantly,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.CloudSourceConnection).Nodes(), nil
+				}
+			},
+			Items: level.Interfaces[models.TypedSource], Type: levelTypeOfCloudSource},
+		"pageInfo": {Get: func(obj any) any { return obj.(*models.CloudSourceConnection).PageInfo }, One: level.Pointer[models.PageInfo]},
+		"totalCount": {Kind: level.Reading,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.CloudSourceConnection).TotalCount(ctx)
+				}
+			},
+			Leaf: func(w *level.Writer, v any) bool {
+				w.B = models.AppendInt(w.B, v.(int))
+				return true
+			}},
+	}
+}
+
+func (ec *executionContext) levelCloudSourceEdge() map[string]*level.Field {
+	return map[string]*level.Field{
+		"cursor": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.CloudSourceEdge).Cursor)
+			return true
+		}},
+		"node": {Get: func(obj any) any { return obj.(*models.CloudSourceEdge).Node },
+			Type: levelTypeOfCloudSource},
+	}
+}
+
+func (ec *executionContext) levelCommunityBundle() map[string]*level.Field {
+	return map[string]*level.Field{
+		"id": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.CommunityBundle).ID.AppendGQL(w.B)
+			return true
+		}},
+		"skillName": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.CommunityBundle).SkillName)
+			return true
+		}},
+		"contributorHash": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.CommunityBundle).ContributorHash)
+			return true
+		}},
+		"submittedAt": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendTime(w.B, obj.(*models.CommunityBundle).SubmittedAt)
+			return true
+		}},
+		"schemaVersion": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.CommunityBundle).SchemaVersion)
+			return true
+		}},
+		"agentType": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.CommunityBundle).AgentType)
+			return true
+		}},
+		"toolVersion": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.CommunityBundle).ToolVersion
+			if x == nil {
+				return false
+			}
+			w.String(*x)
+			return true
+		}},
+		"sanitizationLevel": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.CommunityBundle).SanitizationLevel)
+			return true
+		}},
+		"positiveQueryCount": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.CommunityBundle).PositiveQueryCount)
+			return true
+		}},
+		"evalEntryCount": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.CommunityBundle).EvalEntryCount)
+			return true
+		}},
+		"totalSessions": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.CommunityBundle).TotalSessions)
+			return true
+		}},
+		"gradedSessions": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.CommunityBundle).GradedSessions
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendInt(w.B, *x)
+			return true
+		}},
+		"passRate": {Kind: level.Instantly,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) { return obj.(*models.CommunityBundle).PassRate(), nil }
+			},
+			One: level.Pointer[models.Rate]},
+		"deployedProposals": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.CommunityBundle).DeployedProposals
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendInt(w.B, *x)
+			return true
+		}},
+		"rolledBackProposals": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.CommunityBundle).RolledBackProposals
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendInt(w.B, *x)
+			return true
+		}},
+		"bundle": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.CommunityBundle()
+				return func(ctx context.Context, obj any) (any, error) { return r.Bundle(ctx, obj.(*models.CommunityBundle)) }
+			},
+			Leaf: func(w *level.Writer, v any) bool {
+				x := v.(models.JSON)
+				if x == nil {
+					return false
+				}
+				w.B = x.AppendGQL(w.B)
+				return true
+			}},
+	}
+}
+
+func (ec *executionContext) levelCommunityBundleConnection() map[string]*level.Field {
+	return map[string]*level.Field{
+		"edges": {Kind: level.Instantly,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.CommunityBundle]).Edges(), nil
+				}
+			},
+			Items: level.Pointers[models.Edge[models.CommunityBundle]]},
+		"nodes":    {Get: func(obj any) any { return obj.(*models.Connection[models.CommunityBundle]).Nodes }, Items: level.Pointers[models.CommunityBundle]},
+		"pageInfo": {Get: func(obj any) any { return obj.(*models.Connection[models.CommunityBundle]).PageInfo }, One: level.Pointer[models.PageInfo]},
+		"totalCount": {Kind: level.Reading,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.CommunityBundle]).TotalCount(ctx)
+				}
+			},
+			Leaf: func(w *level.Writer, v any) bool {
+				w.B = models.AppendInt(w.B, v.(int))
+				return true
+			}},
+	}
+}
+
+func (ec *executionContext) levelCommunityBundleEdge() map[string]*level.Field {
+	return map[string]*level.Field{
+		"cursor": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.Edge[models.CommunityBundle]).Cursor)
+			return true
+		}},
+		"node": {Get: func(obj any) any { return obj.(*models.Edge[models.CommunityBundle]).Node }, One: level.Pointer[models.CommunityBundle]},
+	}
+}
+
+func (ec *executionContext) levelCommunityOverview() map[string]*level.Field {
+	return map[string]*level.Field{
+		"source": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.CommunityOverview).Source())
+			return true
+		}, Method: true},
+		"creatorId": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.CommunityOverview).CreatorID.AppendGQL(w.B)
+			return true
+		}},
+		"generatedAt": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendTime(w.B, obj.(*models.CommunityOverview).GeneratedAt)
+			return true
+		}},
+		"totalSubmissions": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.CommunityOverview).TotalSubmissions)
+			return true
+		}},
+		"totalSkills": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.CommunityOverview).TotalSkills)
+			return true
+		}},
+		"totalContributors": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.CommunityOverview).TotalContributors)
+			return true
+		}},
+		"skills": {Get: func(obj any) any { return obj.(*models.CommunityOverview).Skills }, Items: level.Pointers[models.CommunitySummary]},
+		"skill": {Kind: level.Resolving,
+			Args: ec.field_CommunityOverview_skill_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.CommunityOverview()
+				name_ := args["name"].(string)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Skill(ctx, obj.(*models.CommunityOverview), name_)
+				}
+			},
+			One: level.Pointer[models.CommunitySummary]},
+		"recentSubmissions": {Kind: level.Resolving,
+			Args: ec.field_CommunityOverview_recentSubmissions_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.CommunityOverview()
+				skillName_ := args["skillName"].(*string)
+				limit_ := args["limit"].(int)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.RecentSubmissions(ctx, obj.(*models.CommunityOverview), skillName_, limit_)
+				}
+			},
+			Items: level.Pointers[models.CommunityBundle]},
+		"truncated": {Put: func(w *level.Writer, obj any) bool {
+			w.Bool(obj.(*models.CommunityOverview).Truncated)
+			return true
+		}},
+	}
+}
+
+func (ec *executionContext) levelCommunitySummary() map[string]*level.Field {
+	return map[string]*level.Field{
+		"skillName": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.CommunitySummary).SkillName)
+			return true
+		}},
+		"submissionCount": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.CommunitySummary).SubmissionCount)
+			return true
+		}},
+		"contributorCount": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.CommunitySummary).ContributorCount)
+			return true
+		}},
+		"latestSubmissionAt": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendTime(w.B, obj.(*models.CommunitySummary).LatestSubmissionAt)
+			return true
+		}},
+		"totalSessions": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.CommunitySummary).TotalSessions)
+			return true
+		}},
+		"gradedSessions": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.CommunitySummary).GradedSessions)
+			return true
+		}},
+		"passRate": {Kind: level.Instantly,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) { return obj.(*models.CommunitySummary).PassRate(), nil }
+			},
+			One: level.Pointer[models.Rate]},
+		"positiveQueryCount": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.CommunitySummary).PositiveQueryCount)
+			return true
+		}},
+		"evalEntryCount": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.CommunitySummary).EvalEntryCount)
+			return true
+		}},
+	}
+}
+
 func (ec *executionContext) levelDailyStat() map[string]*level.Field {
 	return map[string]*level.Field{
 		"date": {Put: func(w *level.Writer, obj any) bool {
@@ -442,6 +793,449 @@ func (ec *executionContext) levelEntryEvidence() map[string]*level.Field {
 	}
 }
 
+func (ec *executionContext) levelEvalResult() map[string]*level.Field {
+	return map[string]*level.Field{
+		"id": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.EvalResult).ID.AppendGQL(w.B)
+			return true
+		}},
+		"run": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.EvalResult()
+				return func(ctx context.Context, obj any) (any, error) { return r.Run(ctx, obj.(*models.EvalResult)) }
+			},
+			One: level.Pointer[models.EvalRun]},
+		"caseKey": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.EvalResult).CaseKey)
+			return true
+		}},
+		"case": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.EvalResult()
+				return func(ctx context.Context, obj any) (any, error) { return r.Case(ctx, obj.(*models.EvalResult)) }
+			},
+
+			Type: levelTypeOfEvalCase},
+		"outcome": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.EvalResult).Outcome.AppendGQL(w.B, w.REST)
+			return true
+		}},
+		"reportedOutcome": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.EvalResult).ReportedOutcome.AppendGQL(w.B, w.REST)
+			return true
+		}},
+		"judgedBy": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.EvalResult).JudgedBy.AppendGQL(w.B, w.REST)
+			return true
+		}},
+		"judgement": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.EvalResult).Judgement
+			if x == nil {
+				return false
+			}
+			w.String(*x)
+			return true
+		}},
+		"disagrees": {Put: func(w *level.Writer, obj any) bool {
+			w.Bool(obj.(*models.EvalResult).Disagrees())
+			return true
+		}, Method: true},
+		"score": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.EvalResult).Score
+			if x == nil {
+				return false
+			}
+			w.Float(*x)
+			return true
+		}},
+		"outputExcerpt": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.EvalResult).OutputExcerpt
+			if x == nil {
+				return false
+			}
+			w.String(*x)
+			return true
+		}},
+		"outputBytes": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.EvalResult).OutputBytes
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendInt(w.B, *x)
+			return true
+		}},
+		"error": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.EvalResult).Error
+			if x == nil {
+				return false
+			}
+			w.String(*x)
+			return true
+		}},
+		"durationMs": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.EvalResult).DurationMs
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendInt64(w.B, *x)
+			return true
+		}},
+	}
+}
+
+func (ec *executionContext) levelEvalResultConnection() map[string]*level.Field {
+	return map[string]*level.Field{
+		"edges": {Kind: level.Instantly,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.EvalResult]).Edges(), nil
+				}
+			},
+			Items: level.Pointers[models.Edge[models.EvalResult]]},
+		"nodes":    {Get: func(obj any) any { return obj.(*models.Connection[models.EvalResult]).Nodes }, Items: level.Pointers[models.EvalResult]},
+		"pageInfo": {Get: func(obj any) any { return obj.(*models.Connection[models.EvalResult]).PageInfo }, One: level.Pointer[models.PageInfo]},
+		"totalCount": {Kind: level.Reading,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.EvalResult]).TotalCount(ctx)
+				}
+			},
+			Leaf: func(w *level.Writer, v any) bool {
+				w.B = models.AppendInt(w.B, v.(int))
+				return true
+			}},
+	}
+}
+
+func (ec *executionContext) levelEvalResultEdge() map[string]*level.Field {
+	return map[string]*level.Field{
+		"cursor": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.Edge[models.EvalResult]).Cursor)
+			return true
+		}},
+		"node": {Get: func(obj any) any { return obj.(*models.Edge[models.EvalResult]).Node }, One: level.Pointer[models.EvalResult]},
+	}
+}
+
+func (ec *executionContext) levelEvalRun() map[string]*level.Field {
+	return map[string]*level.Field{
+		"id": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.EvalRun).ID.AppendGQL(w.B)
+			return true
+		}},
+		"suiteId": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.EvalRun).SuiteID.AppendGQL(w.B)
+			return true
+		}},
+		"suite": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.EvalRun()
+				return func(ctx context.Context, obj any) (any, error) { return r.Suite(ctx, obj.(*models.EvalRun)) }
+			},
+			One: level.Pointer[models.EvalSuite]},
+		"revision": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.EvalRun).Revision)
+			return true
+		}},
+		"suiteRevision": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.EvalRun()
+				return func(ctx context.Context, obj any) (any, error) { return r.SuiteRevision(ctx, obj.(*models.EvalRun)) }
+			},
+			One: level.Pointer[models.SuiteRevision]},
+		"versionId": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.EvalRun).VersionID
+			if x == nil {
+				return false
+			}
+			w.B = (*x).AppendGQL(w.B)
+			return true
+		}},
+		"snapshotId": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.EvalRun).SnapshotID
+			if x == nil {
+				return false
+			}
+			w.B = (*x).AppendGQL(w.B)
+			return true
+		}},
+		"snapshot": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.EvalRun()
+				return func(ctx context.Context, obj any) (any, error) { return r.Snapshot(ctx, obj.(*models.EvalRun)) }
+			},
+			One: level.Pointer[models.Snapshot]},
+		"variant": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.EvalRun).Variant.AppendGQL(w.B, w.REST)
+			return true
+		}},
+		"runKey": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.EvalRun).RunKey)
+			return true
+		}},
+		"status": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.EvalRun).Status.AppendGQL(w.B, w.REST)
+			return true
+		}},
+		"invalidReason": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.EvalRun).InvalidReason
+			if x == nil {
+				return false
+			}
+			w.String(*x)
+			return true
+		}},
+		"caseCount": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.EvalRun).CaseCount)
+			return true
+		}},
+		"passed": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.EvalRun).Passed)
+			return true
+		}},
+		"failed": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.EvalRun).Failed)
+			return true
+		}},
+		"errored": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.EvalRun).Errored)
+			return true
+		}},
+		"skipped": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.EvalRun).Skipped)
+			return true
+		}},
+		"passRate": {Kind: level.Instantly,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) { return obj.(*models.EvalRun).PassRate(), nil }
+			},
+			One: level.Pointer[models.Rate]},
+		"results": {Kind: level.Resolving,
+			Args: ec.field_EvalRun_results_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.EvalRun()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				outcome_ := args["outcome"].(*models.CaseOutcome)
+				disagrees_ := args["disagrees"].(*bool)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Results(ctx, obj.(*models.EvalRun), first_, after_, page_, perPage_, outcome_, disagrees_)
+				}
+			},
+			One: level.Pointer[models.Connection[models.EvalResult]]},
+		"previous": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.EvalRun()
+				return func(ctx context.Context, obj any) (any, error) { return r.Previous(ctx, obj.(*models.EvalRun)) }
+			},
+			One: level.Pointer[models.EvalRun]},
+		"startedAt": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.EvalRun).StartedAt
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendTime(w.B, *x)
+			return true
+		}},
+		"finishedAt": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.EvalRun).FinishedAt
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendTime(w.B, *x)
+			return true
+		}},
+		"createdBy": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.EvalRun()
+				return func(ctx context.Context, obj any) (any, error) { return r.CreatedBy(ctx, obj.(*models.EvalRun)) }
+			},
+			One: level.Pointer[models.User]},
+		"createdAt": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendTime(w.B, obj.(*models.EvalRun).CreatedAt)
+			return true
+		}},
+	}
+}
+
+func (ec *executionContext) levelEvalRunConnection() map[string]*level.Field {
+	return map[string]*level.Field{
+		"edges": {Kind: level.Instantly,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.EvalRun]).Edges(), nil
+				}
+			},
+			Items: level.Pointers[models.Edge[models.EvalRun]]},
+		"nodes":    {Get: func(obj any) any { return obj.(*models.Connection[models.EvalRun]).Nodes }, Items: level.Pointers[models.EvalRun]},
+		"pageInfo": {Get: func(obj any) any { return obj.(*models.Connection[models.EvalRun]).PageInfo }, One: level.Pointer[models.PageInfo]},
+		"totalCount": {Kind: level.Reading,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.EvalRun]).TotalCount(ctx)
+				}
+			},
+			Leaf: func(w *level.Writer, v any) bool {
+				w.B = models.AppendInt(w.B, v.(int))
+				return true
+			}},
+	}
+}
+
+func (ec *executionContext) levelEvalRunEdge() map[string]*level.Field {
+	return map[string]*level.Field{
+		"cursor": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.Edge[models.EvalRun]).Cursor)
+			return true
+		}},
+		"node": {Get: func(obj any) any { return obj.(*models.Edge[models.EvalRun]).Node }, One: level.Pointer[models.EvalRun]},
+	}
+}
+
+func (ec *executionContext) levelEvalSuggestion() map[string]*level.Field {
+	return map[string]*level.Field{
+		"id": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.EvalSuggestion).ID.AppendGQL(w.B)
+			return true
+		}},
+		"cloudSource": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.EvalSuggestion()
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.CloudSource(ctx, obj.(*models.EvalSuggestion))
+				}
+			},
+
+			Type: levelTypeOfCloudSource},
+		"query": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.EvalSuggestion).Query)
+			return true
+		}},
+		"shouldTrigger": {Put: func(w *level.Writer, obj any) bool {
+			w.Bool(obj.(*models.EvalSuggestion).ShouldTrigger)
+			return true
+		}},
+		"source": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.EvalSuggestion).Source().AppendGQL(w.B, w.REST)
+			return true
+		}, Method: true},
+		"provenance": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.EvalSuggestion).Provenance.AppendGQL(w.B, w.REST)
+			return true
+		}},
+		"rationale": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.EvalSuggestion).Rationale())
+			return true
+		}, Method: true},
+		"observedCount": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.EvalSuggestion).ObservedCount)
+			return true
+		}},
+		"handledCount": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.EvalSuggestion).HandledCount())
+			return true
+		}, Method: true},
+		"confidence": {Put: func(w *level.Writer, obj any) bool {
+			w.Float(obj.(*models.EvalSuggestion).Confidence)
+			return true
+		}},
+		"lastObservedAt": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.EvalSuggestion).LastObservedAt
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendTime(w.B, *x)
+			return true
+		}},
+		"invocationType": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.EvalSuggestion).InvocationType
+			if x == nil {
+				return false
+			}
+			w.String(*x)
+			return true
+		}},
+		"status": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.EvalSuggestion()
+				return func(ctx context.Context, obj any) (any, error) { return r.Status(ctx, obj.(*models.EvalSuggestion)) }
+			},
+			Leaf: func(w *level.Writer, v any) bool {
+				w.B = v.(models.SuggestionStatus).AppendGQL(w.B, w.REST)
+				return true
+			}},
+		"review": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.EvalSuggestion()
+				return func(ctx context.Context, obj any) (any, error) { return r.Review(ctx, obj.(*models.EvalSuggestion)) }
+			},
+			One: level.Pointer[models.SuggestionReview]},
+		"similar": {Kind: level.Resolving,
+			Args: ec.field_EvalSuggestion_similar_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.EvalSuggestion()
+				first_ := args["first"].(*int)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Similar(ctx, obj.(*models.EvalSuggestion), first_)
+				}
+			},
+			Items: level.Pointers[models.SimilarSuggestion]},
+		"evidence": {Kind: level.Resolving,
+			Args: ec.field_EvalSuggestion_evidence_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.EvalSuggestion()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Evidence(ctx, obj.(*models.EvalSuggestion), first_, after_, page_, perPage_)
+				}
+			},
+			One: level.Pointer[models.Connection[models.SuggestionEvidence]]},
+		"createdAt": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendTime(w.B, obj.(*models.EvalSuggestion).CreatedAt)
+			return true
+		}},
+	}
+}
+
+func (ec *executionContext) levelEvalSuggestionConnection() map[string]*level.Field {
+	return map[string]*level.Field{
+		"edges": {Kind: level.Instantly,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.EvalSuggestion]).Edges(), nil
+				}
+			},
+			Items: level.Pointers[models.Edge[models.EvalSuggestion]]},
+		"nodes":    {Get: func(obj any) any { return obj.(*models.Connection[models.EvalSuggestion]).Nodes }, Items: level.Pointers[models.EvalSuggestion]},
+		"pageInfo": {Get: func(obj any) any { return obj.(*models.Connection[models.EvalSuggestion]).PageInfo }, One: level.Pointer[models.PageInfo]},
+		"totalCount": {Kind: level.Reading,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.EvalSuggestion]).TotalCount(ctx)
+				}
+			},
+			Leaf: func(w *level.Writer, v any) bool {
+				w.B = models.AppendInt(w.B, v.(int))
+				return true
+			}},
+	}
+}
+
+func (ec *executionContext) levelEvalSuggestionEdge() map[string]*level.Field {
+	return map[string]*level.Field{
+		"cursor": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.Edge[models.EvalSuggestion]).Cursor)
+			return true
+		}},
+		"node": {Get: func(obj any) any { return obj.(*models.Edge[models.EvalSuggestion]).Node }, One: level.Pointer[models.EvalSuggestion]},
+	}
+}
+
 func (ec *executionContext) levelEvalSuite() map[string]*level.Field {
 	return map[string]*level.Field{
 		"id": {Put: func(w *level.Writer, obj any) bool {
@@ -460,6 +1254,13 @@ func (ec *executionContext) levelEvalSuite() map[string]*level.Field {
 			w.B = (*x).AppendGQL(w.B)
 			return true
 		}},
+		"source": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.EvalSuite()
+				return func(ctx context.Context, obj any) (any, error) { return r.Source(ctx, obj.(*models.EvalSuite)) }
+			},
+
+			Type: levelTypeOfCloudSource},
 		"sourceKind": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.EvalSuite).SourceKind.AppendGQL(w.B, w.REST)
 			return true
@@ -558,6 +1359,19 @@ func (ec *executionContext) levelEvalSuite() map[string]*level.Field {
 			w.B = models.AppendTime(w.B, *x)
 			return true
 		}},
+		"runs": {Kind: level.Resolving,
+			Args: ec.field_EvalSuite_runs_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.EvalSuite()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Runs(ctx, obj.(*models.EvalSuite), first_, after_, page_, perPage_)
+				}
+			},
+			One: level.Pointer[models.Connection[models.EvalRun]]},
 	}
 }
 
@@ -671,6 +1485,27 @@ func (ec *executionContext) levelEventEdge() map[string]*level.Field {
 	}
 }
 
+func (ec *executionContext) levelEvidenceWeek() map[string]*level.Field {
+	return map[string]*level.Field{
+		"week": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.EvidenceWeek).Week().AppendGQL(w.B)
+			return true
+		}, Method: true},
+		"totalSignals": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.EvidenceWeek).TotalSignals)
+			return true
+		}},
+		"triggeredCount": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.EvidenceWeek).TriggeredCount)
+			return true
+		}},
+		"missedCount": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.EvidenceWeek).MissedCount)
+			return true
+		}},
+	}
+}
+
 func (ec *executionContext) levelExactMatchCase() map[string]*level.Field {
 	return map[string]*level.Field{
 		"id": {Put: func(w *level.Writer, obj any) bool {
@@ -714,8 +1549,8 @@ func (ec *executionContext) levelFileChange() map[string]*level.Field {
 			w.String(obj.(*models.FileChange).Path)
 			return true
 		}},
-		"kind": {Put: func(w *level.Writer, obj any) bool {
-			w.B = obj.(*models.FileChange).Kind.AppendGQL(w.B, w.REST)
+		"status": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.FileChange).Status.AppendGQL(w.B, w.REST)
 			return true
 		}},
 		"oldSize": {Put: func(w *level.Writer, obj any) bool {
@@ -723,7 +1558,7 @@ func (ec *executionContext) levelFileChange() map[string]*level.Field {
 			if x == nil {
 				return false
 			}
-			w.B = models.AppendInt(w.B, *x)
+			w.B = models.AppendInt64(w.B, *x)
 			return true
 		}},
 		"newSize": {Put: func(w *level.Writer, obj any) bool {
@@ -731,35 +1566,37 @@ func (ec *executionContext) levelFileChange() map[string]*level.Field {
 			if x == nil {
 				return false
 			}
-			w.B = models.AppendInt(w.B, *x)
+			w.B = models.AppendInt64(w.B, *x)
 			return true
 		}},
-		"unified": {Put: func(w *level.Writer, obj any) bool {
-			x := obj.(*models.FileChange).Unified
+		"oldSha256": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.FileChange).OldSHA256
 			if x == nil {
 				return false
 			}
 			w.String(*x)
 			return true
 		}},
-	}
-}
-
-func (ec *executionContext) levelFileChanges() map[string]*level.Field {
-	return map[string]*level.Field{
-		"added": {Put: func(w *level.Writer, obj any) bool {
-			w.B = models.AppendInt(w.B, obj.(*models.FileChanges).Added)
+		"newSha256": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.FileChange).NewSHA256
+			if x == nil {
+				return false
+			}
+			w.String(*x)
 			return true
 		}},
-		"removed": {Put: func(w *level.Writer, obj any) bool {
-			w.B = models.AppendInt(w.B, obj.(*models.FileChanges).Removed)
-			return true
-		}},
-		"changed": {Put: func(w *level.Writer, obj any) bool {
-			w.B = models.AppendInt(w.B, obj.(*models.FileChanges).Changed)
-			return true
-		}},
-		"files": {Get: func(obj any) any { return obj.(*models.FileChanges).Files }, Items: level.Pointers[models.FileChange]},
+		"unifiedDiff": {Kind: level.Reading,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) { return obj.(*models.FileChange).UnifiedDiff(ctx) }
+			},
+			Leaf: func(w *level.Writer, v any) bool {
+				x := v.(*string)
+				if x == nil {
+					return false
+				}
+				w.String(*x)
+				return true
+			}},
 	}
 }
 
@@ -1234,6 +2071,254 @@ func (ec *executionContext) levelPageInfo() map[string]*level.Field {
 	}
 }
 
+func (ec *executionContext) levelProposal() map[string]*level.Field {
+	return map[string]*level.Field{
+		"id": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.Proposal).ID.AppendGQL(w.B)
+			return true
+		}},
+		"skillName": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.Proposal).SkillName)
+			return true
+		}},
+		"skill": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Proposal()
+				return func(ctx context.Context, obj any) (any, error) { return r.Skill(ctx, obj.(*models.Proposal)) }
+			},
+			One: level.Pointer[models.Skill]},
+		"proposalType": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.Proposal).ProposalType.AppendGQL(w.B, w.REST)
+			return true
+		}},
+		"status": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.Proposal).Status.AppendGQL(w.B, w.REST)
+			return true
+		}},
+		"confidence": {Put: func(w *level.Writer, obj any) bool {
+			w.Float(obj.(*models.Proposal).Confidence)
+			return true
+		}},
+		"reason": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.Proposal).Reason)
+			return true
+		}},
+		"evidence": {Kind: level.Instantly,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) { return obj.(*models.Proposal).Evidence() }
+			},
+			One: level.Pointer[models.ProposalEvidence]},
+		"createdAt": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendTime(w.B, obj.(*models.Proposal).CreatedAt)
+			return true
+		}},
+		"updatedAt": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendTime(w.B, obj.(*models.Proposal).UpdatedAt)
+			return true
+		}},
+		"decidedBy": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Proposal()
+				return func(ctx context.Context, obj any) (any, error) { return r.DecidedBy(ctx, obj.(*models.Proposal)) }
+			},
+			One: level.Pointer[models.User]},
+		"decidedAt": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.Proposal).DecidedAt
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendTime(w.B, *x)
+			return true
+		}},
+		"appliedBy": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Proposal()
+				return func(ctx context.Context, obj any) (any, error) { return r.AppliedBy(ctx, obj.(*models.Proposal)) }
+			},
+			One: level.Pointer[models.User]},
+		"appliedAt": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.Proposal).AppliedAt
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendTime(w.B, *x)
+			return true
+		}},
+		"versionId": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.Proposal).VersionID
+			if x == nil {
+				return false
+			}
+			w.B = (*x).AppendGQL(w.B)
+			return true
+		}},
+	}
+}
+
+func (ec *executionContext) levelProposalConnection() map[string]*level.Field {
+	return map[string]*level.Field{
+		"edges": {Kind: level.Instantly,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.Proposal]).Edges(), nil
+				}
+			},
+			Items: level.Pointers[models.Edge[models.Proposal]]},
+		"nodes":    {Get: func(obj any) any { return obj.(*models.Connection[models.Proposal]).Nodes }, Items: level.Pointers[models.Proposal]},
+		"pageInfo": {Get: func(obj any) any { return obj.(*models.Connection[models.Proposal]).PageInfo }, One: level.Pointer[models.PageInfo]},
+		"totalCount": {Kind: level.Reading,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.Proposal]).TotalCount(ctx)
+				}
+			},
+			Leaf: func(w *level.Writer, v any) bool {
+				w.B = models.AppendInt(w.B, v.(int))
+				return true
+			}},
+	}
+}
+
+func (ec *executionContext) levelProposalEdge() map[string]*level.Field {
+	return map[string]*level.Field{
+		"cursor": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.Edge[models.Proposal]).Cursor)
+			return true
+		}},
+		"node": {Get: func(obj any) any { return obj.(*models.Edge[models.Proposal]).Node }, One: level.Pointer[models.Proposal]},
+	}
+}
+
+func (ec *executionContext) levelProposalEvidence() map[string]*level.Field {
+	return map[string]*level.Field{
+		"totalSignals": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.ProposalEvidence).TotalSignals)
+			return true
+		}},
+		"triggeredCount": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.ProposalEvidence).TriggeredCount)
+			return true
+		}},
+		"missedCount": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.ProposalEvidence).MissedCount)
+			return true
+		}},
+		"rate":  {Get: func(obj any) any { return obj.(*models.ProposalEvidence).Rate }, One: level.Pointer[models.Rate]},
+		"weeks": {Get: func(obj any) any { return obj.(*models.ProposalEvidence).Weeks }, Items: level.Pointers[models.EvidenceWeek]},
+	}
+}
+
+func (ec *executionContext) levelPublishAttempt() map[string]*level.Field {
+	return map[string]*level.Field{
+		"id": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.PublishAttempt).ID.AppendGQL(w.B)
+			return true
+		}},
+		"link": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.PublishAttempt()
+				return func(ctx context.Context, obj any) (any, error) { return r.Link(ctx, obj.(*models.PublishAttempt)) }
+			},
+			One: level.Pointer[models.RepoLink]},
+		"trigger": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.PublishAttempt).Trigger.AppendGQL(w.B, w.REST)
+			return true
+		}},
+		"status": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.PublishAttempt).Status.AppendGQL(w.B, w.REST)
+			return true
+		}},
+		"versionName": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.PublishAttempt).VersionName
+			if x == nil {
+				return false
+			}
+			w.String(*x)
+			return true
+		}},
+		"version": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.PublishAttempt()
+				return func(ctx context.Context, obj any) (any, error) { return r.Version(ctx, obj.(*models.PublishAttempt)) }
+			},
+			One: level.Pointer[models.RegistryVersion]},
+		"sourceRef": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.PublishAttempt).SourceRef)
+			return true
+		}},
+		"commit": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.PublishAttempt).Commit
+			if x == nil {
+				return false
+			}
+			w.String(*x)
+			return true
+		}},
+		"message": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.PublishAttempt).Message)
+			return true
+		}},
+		"writeBackStatus": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.PublishAttempt).WriteBackStatus.AppendGQL(w.B, w.REST)
+			return true
+		}},
+		"writeBackMessage": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.PublishAttempt).WriteBackMessage
+			if x == nil {
+				return false
+			}
+			w.String(*x)
+			return true
+		}},
+		"checkRunId": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.PublishAttempt).CheckRunID
+			if x == nil {
+				return false
+			}
+			w.String(*x)
+			return true
+		}},
+		"createdAt": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendTime(w.B, obj.(*models.PublishAttempt).CreatedAt)
+			return true
+		}},
+	}
+}
+
+func (ec *executionContext) levelPublishAttemptConnection() map[string]*level.Field {
+	return map[string]*level.Field{
+		"edges": {Kind: level.Instantly,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.PublishAttempt]).Edges(), nil
+				}
+			},
+			Items: level.Pointers[models.Edge[models.PublishAttempt]]},
+		"nodes":    {Get: func(obj any) any { return obj.(*models.Connection[models.PublishAttempt]).Nodes }, Items: level.Pointers[models.PublishAttempt]},
+		"pageInfo": {Get: func(obj any) any { return obj.(*models.Connection[models.PublishAttempt]).PageInfo }, One: level.Pointer[models.PageInfo]},
+		"totalCount": {Kind: level.Reading,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.PublishAttempt]).TotalCount(ctx)
+				}
+			},
+			Leaf: func(w *level.Writer, v any) bool {
+				w.B = models.AppendInt(w.B, v.(int))
+				return true
+			}},
+	}
+}
+
+func (ec *executionContext) levelPublishAttemptEdge() map[string]*level.Field {
+	return map[string]*level.Field{
+		"cursor": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.Edge[models.PublishAttempt]).Cursor)
+			return true
+		}},
+		"node": {Get: func(obj any) any { return obj.(*models.Edge[models.PublishAttempt]).Node }, One: level.Pointer[models.PublishAttempt]},
+	}
+}
+
 func (ec *executionContext) levelQuery() map[string]*level.Field {
 	return map[string]*level.Field{
 		"viewer": {Kind: level.Resolving,
@@ -1354,6 +2439,145 @@ func (ec *executionContext) levelQuery() map[string]*level.Field {
 				}
 			},
 			One: level.Pointer[models.Connection[models.EvalSuite]]},
+		"communityOverview": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Query()
+				return func(ctx context.Context, obj any) (any, error) { return r.CommunityOverview(ctx) }
+			},
+			One: level.Pointer[models.CommunityOverview]},
+		"bundleSchema": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Query()
+				return func(ctx context.Context, obj any) (any, error) { return r.BundleSchema(ctx) }
+			},
+			Leaf: func(w *level.Writer, v any) bool {
+				x := v.(models.JSON)
+				if x == nil {
+					return false
+				}
+				w.B = x.AppendGQL(w.B)
+				return true
+			}},
+		"signalAggregates": {Kind: level.Resolving,
+			Args: ec.field_Query_signalAggregates_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Query()
+				skillName_ := args["skillName"].(*string)
+				return func(ctx context.Context, obj any) (any, error) { return r.SignalAggregates(ctx, skillName_) }
+			},
+			One: level.Pointer[models.SignalAggregates]},
+		"signalOverview": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Query()
+				return func(ctx context.Context, obj any) (any, error) { return r.SignalOverview(ctx) }
+			},
+			One: level.Pointer[models.SignalOverview]},
+		"signalSkill": {Kind: level.Resolving,
+			Args: ec.field_Query_signalSkill_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Query()
+				name_ := args["name"].(string)
+				return func(ctx context.Context, obj any) (any, error) { return r.SignalSkill(ctx, name_) }
+			},
+			One: level.Pointer[models.SignalDetail]},
+		"proposal": {Kind: level.Resolving,
+			Args: ec.field_Query_proposal_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Query()
+				id_ := args["id"].(ids.ID)
+				return func(ctx context.Context, obj any) (any, error) { return r.Proposal(ctx, id_) }
+			},
+			One: level.Pointer[models.Proposal]},
+		"proposals": {Kind: level.Resolving,
+			Args: ec.field_Query_proposals_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Query()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				filter_ := args["filter"].(*models.ProposalFilter)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Proposals(ctx, first_, after_, page_, perPage_, filter_)
+				}
+			},
+			One: level.Pointer[models.Connection[models.Proposal]]},
+		"source": {Kind: level.Resolving,
+			Args: ec.field_Query_source_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Query()
+				id_ := args["id"].(ids.ID)
+				return func(ctx context.Context, obj any) (any, error) { return r.Source(ctx, id_) }
+			},
+
+			Type: levelTypeOfCloudSource},
+		"sources": {Kind: level.Resolving,
+			Args: ec.field_Query_sources_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Query()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				filter_ := args["filter"].(*models.SourceFilter)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Sources(ctx, first_, after_, page_, perPage_, filter_)
+				}
+			},
+			One: level.Pointer[models.CloudSourceConnection]},
+		"snapshotDiff": {Kind: level.Resolving,
+			Args: ec.field_Query_snapshotDiff_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Query()
+				from_ := args["from"].(ids.ID)
+				to_ := args["to"].(ids.ID)
+				return func(ctx context.Context, obj any) (any, error) { return r.SnapshotDiff(ctx, from_, to_) }
+			},
+			One: level.Pointer[models.SnapshotDiff]},
+		"repoInstallations": {Kind: level.Resolving,
+			Args: ec.field_Query_repoInstallations_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Query()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.RepoInstallations(ctx, first_, after_, page_, perPage_)
+				}
+			},
+			One: level.Pointer[models.Connection[models.RepoInstallation]]},
+		"run": {Kind: level.Resolving,
+			Args: ec.field_Query_run_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Query()
+				id_ := args["id"].(ids.ID)
+				return func(ctx context.Context, obj any) (any, error) { return r.Run(ctx, id_) }
+			},
+			One: level.Pointer[models.EvalRun]},
+		"runs": {Kind: level.Resolving,
+			Args: ec.field_Query_runs_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Query()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				filter_ := args["filter"].(*models.RunFilter)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Runs(ctx, first_, after_, page_, perPage_, filter_)
+				}
+			},
+			One: level.Pointer[models.Connection[models.EvalRun]]},
+		"compareRuns": {Kind: level.Resolving,
+			Args: ec.field_Query_compareRuns_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Query()
+				baseID_ := args["baseId"].(ids.ID)
+				headID_ := args["headId"].(ids.ID)
+				return func(ctx context.Context, obj any) (any, error) { return r.CompareRuns(ctx, baseID_, headID_) }
+			},
+			One: level.Pointer[models.RunComparison]},
 		"entry": {Kind: level.Resolving,
 			Args: ec.field_Query_entry_args,
 			Bind: func(args map[string]any) level.Call {
@@ -1428,6 +2652,54 @@ func (ec *executionContext) levelQuery() map[string]*level.Field {
 				return func(ctx context.Context, obj any) (any, error) { return r.SyncCheck(ctx, deviceID_) }
 			},
 			Items: level.Pointers[models.SyncEntry]},
+		"repohostSettings": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Query()
+				return func(ctx context.Context, obj any) (any, error) { return r.RepohostSettings(ctx) }
+			},
+			One: level.Pointer[models.RepohostSettings]},
+		"repositories": {Kind: level.Resolving,
+			Args: ec.field_Query_repositories_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Query()
+				installationID_ := args["installationId"].(int64)
+				return func(ctx context.Context, obj any) (any, error) { return r.Repositories(ctx, installationID_) }
+			},
+			Items: level.Pointers[models.Repository]},
+		"repoLink": {Kind: level.Resolving,
+			Args: ec.field_Query_repoLink_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Query()
+				id_ := args["id"].(ids.ID)
+				return func(ctx context.Context, obj any) (any, error) { return r.RepoLink(ctx, id_) }
+			},
+			One: level.Pointer[models.RepoLink]},
+		"repoLinks": {Kind: level.Resolving,
+			Args: ec.field_Query_repoLinks_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Query()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.RepoLinks(ctx, first_, after_, page_, perPage_)
+				}
+			},
+			One: level.Pointer[models.Connection[models.RepoLink]]},
+		"repoDeliveries": {Kind: level.Resolving,
+			Args: ec.field_Query_repoDeliveries_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Query()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.RepoDeliveries(ctx, first_, after_, page_, perPage_)
+				}
+			},
+			One: level.Pointer[models.Connection[models.RepoDelivery]]},
 	}
 }
 
@@ -1618,6 +2890,12 @@ func (ec *executionContext) levelRegistryEntry() map[string]*level.Field {
 				}
 			},
 			One: level.Pointer[models.Connection[models.Alert]]},
+		"repoLink": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.RegistryEntry()
+				return func(ctx context.Context, obj any) (any, error) { return r.RepoLink(ctx, obj.(*models.RegistryEntry)) }
+			},
+			One: level.Pointer[models.RepoLink]},
 		"createdBy": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.RegistryEntry()
@@ -1788,7 +3066,7 @@ func (ec *executionContext) levelRegistryVersion() map[string]*level.Field {
 					return r.Diff(ctx, obj.(*models.RegistryVersion), from_)
 				}
 			},
-			One: level.Pointer[models.FileChanges]},
+			One: level.Pointer[models.SnapshotDiff]},
 		"source": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.RegistryVersion).Source.AppendGQL(w.B, w.REST)
 			return true
@@ -1803,6 +3081,14 @@ func (ec *executionContext) levelRegistryVersion() map[string]*level.Field {
 		}},
 		"sourceRepo": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.RegistryVersion).SourceRepo
+			if x == nil {
+				return false
+			}
+			w.String(*x)
+			return true
+		}},
+		"sourceCommit": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.RegistryVersion).SourceCommit
 			if x == nil {
 				return false
 			}
@@ -2004,6 +3290,864 @@ func (ec *executionContext) levelReleaseEdge() map[string]*level.Field {
 	}
 }
 
+func (ec *executionContext) levelRepoDelivery() map[string]*level.Field {
+	return map[string]*level.Field{
+		"id": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.RepoDelivery).ID.AppendGQL(w.B)
+			return true
+		}},
+		"deliveryKey": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.RepoDelivery).DeliveryKey)
+			return true
+		}},
+		"event": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.RepoDelivery).Event)
+			return true
+		}},
+		"action": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.RepoDelivery).Action
+			if x == nil {
+				return false
+			}
+			w.String(*x)
+			return true
+		}},
+		"repoFullName": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.RepoDelivery).RepoFullName
+			if x == nil {
+				return false
+			}
+			w.String(*x)
+			return true
+		}},
+		"ref": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.RepoDelivery).Ref
+			if x == nil {
+				return false
+			}
+			w.String(*x)
+			return true
+		}},
+		"state": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.RepoDelivery).State.AppendGQL(w.B, w.REST)
+			return true
+		}},
+		"outcome": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.RepoDelivery).Outcome
+			if x == nil {
+				return false
+			}
+			w.String(*x)
+			return true
+		}},
+		"receivedAt": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendTime(w.B, obj.(*models.RepoDelivery).ReceivedAt)
+			return true
+		}},
+	}
+}
+
+func (ec *executionContext) levelRepoDeliveryConnection() map[string]*level.Field {
+	return map[string]*level.Field{
+		"edges": {Kind: level.Instantly,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.RepoDelivery]).Edges(), nil
+				}
+			},
+			Items: level.Pointers[models.Edge[models.RepoDelivery]]},
+		"nodes":    {Get: func(obj any) any { return obj.(*models.Connection[models.RepoDelivery]).Nodes }, Items: level.Pointers[models.RepoDelivery]},
+		"pageInfo": {Get: func(obj any) any { return obj.(*models.Connection[models.RepoDelivery]).PageInfo }, One: level.Pointer[models.PageInfo]},
+		"totalCount": {Kind: level.Reading,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.RepoDelivery]).TotalCount(ctx)
+				}
+			},
+			Leaf: func(w *level.Writer, v any) bool {
+				w.B = models.AppendInt(w.B, v.(int))
+				return true
+			}},
+	}
+}
+
+func (ec *executionContext) levelRepoDeliveryEdge() map[string]*level.Field {
+	return map[string]*level.Field{
+		"cursor": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.Edge[models.RepoDelivery]).Cursor)
+			return true
+		}},
+		"node": {Get: func(obj any) any { return obj.(*models.Edge[models.RepoDelivery]).Node }, One: level.Pointer[models.RepoDelivery]},
+	}
+}
+
+func (ec *executionContext) levelRepoInstallation() map[string]*level.Field {
+	return map[string]*level.Field{
+		"id": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.RepoInstallation).ID.AppendGQL(w.B)
+			return true
+		}},
+		"installationId": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt64(w.B, obj.(*models.RepoInstallation).InstallationID)
+			return true
+		}},
+		"accountLogin": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.RepoInstallation).AccountLogin)
+			return true
+		}},
+		"accountType": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.RepoInstallation).AccountType.AppendGQL(w.B, w.REST)
+			return true
+		}},
+		"suspended": {Put: func(w *level.Writer, obj any) bool {
+			w.Bool(obj.(*models.RepoInstallation).Suspended)
+			return true
+		}},
+		"createdAt": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendTime(w.B, obj.(*models.RepoInstallation).CreatedAt)
+			return true
+		}},
+		"updatedAt": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendTime(w.B, obj.(*models.RepoInstallation).UpdatedAt)
+			return true
+		}},
+	}
+}
+
+func (ec *executionContext) levelRepoInstallationConnection() map[string]*level.Field {
+	return map[string]*level.Field{
+		"edges": {Kind: level.Instantly,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.RepoInstallation]).Edges(), nil
+				}
+			},
+			Items: level.Pointers[models.Edge[models.RepoInstallation]]},
+		"nodes":    {Get: func(obj any) any { return obj.(*models.Connection[models.RepoInstallation]).Nodes }, Items: level.Pointers[models.RepoInstallation]},
+		"pageInfo": {Get: func(obj any) any { return obj.(*models.Connection[models.RepoInstallation]).PageInfo }, One: level.Pointer[models.PageInfo]},
+		"totalCount": {Kind: level.Reading,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.RepoInstallation]).TotalCount(ctx)
+				}
+			},
+			Leaf: func(w *level.Writer, v any) bool {
+				w.B = models.AppendInt(w.B, v.(int))
+				return true
+			}},
+	}
+}
+
+func (ec *executionContext) levelRepoInstallationEdge() map[string]*level.Field {
+	return map[string]*level.Field{
+		"cursor": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.Edge[models.RepoInstallation]).Cursor)
+			return true
+		}},
+		"node": {Get: func(obj any) any { return obj.(*models.Edge[models.RepoInstallation]).Node }, One: level.Pointer[models.RepoInstallation]},
+	}
+}
+
+func (ec *executionContext) levelRepoLink() map[string]*level.Field {
+	return map[string]*level.Field{
+		"id": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.RepoLink).ID.AppendGQL(w.B)
+			return true
+		}},
+		"organizationId": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.RepoLink).OrganizationID.AppendGQL(w.B)
+			return true
+		}},
+		"entry": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.RepoLink()
+				return func(ctx context.Context, obj any) (any, error) { return r.Entry(ctx, obj.(*models.RepoLink)) }
+			},
+			One: level.Pointer[models.RegistryEntry]},
+		"installation": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.RepoLink()
+				return func(ctx context.Context, obj any) (any, error) { return r.Installation(ctx, obj.(*models.RepoLink)) }
+			},
+			One: level.Pointer[models.RepoInstallation]},
+		"repoFullName": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.RepoLink).RepoFullName)
+			return true
+		}},
+		"repoOwner": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.RepoLink).RepoOwner())
+			return true
+		}, Method: true},
+		"repoName": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.RepoLink).RepoName())
+			return true
+		}, Method: true},
+		"defaultBranch": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.RepoLink).DefaultBranch)
+			return true
+		}},
+		"skillPath": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.RepoLink).SkillPath)
+			return true
+		}},
+		"autoPublish": {Put: func(w *level.Writer, obj any) bool {
+			w.Bool(obj.(*models.RepoLink).AutoPublish)
+			return true
+		}},
+		"writeBackEnabled": {Put: func(w *level.Writer, obj any) bool {
+			w.Bool(obj.(*models.RepoLink).WriteBackEnabled)
+			return true
+		}},
+		"tagPattern": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.RepoLink).TagPattern)
+			return true
+		}},
+		"statusContext": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.RepoLink).StatusContext())
+			return true
+		}, Method: true},
+		"lastAttempt": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.RepoLink()
+				return func(ctx context.Context, obj any) (any, error) { return r.LastAttempt(ctx, obj.(*models.RepoLink)) }
+			},
+			One: level.Pointer[models.PublishAttempt]},
+		"attempts": {Kind: level.Resolving,
+			Args: ec.field_RepoLink_attempts_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.RepoLink()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Attempts(ctx, obj.(*models.RepoLink), first_, after_, page_, perPage_)
+				}
+			},
+			One: level.Pointer[models.Connection[models.PublishAttempt]]},
+		"createdBy": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.RepoLink()
+				return func(ctx context.Context, obj any) (any, error) { return r.CreatedBy(ctx, obj.(*models.RepoLink)) }
+			},
+			One: level.Pointer[models.User]},
+		"createdAt": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendTime(w.B, obj.(*models.RepoLink).CreatedAt)
+			return true
+		}},
+		"updatedAt": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendTime(w.B, obj.(*models.RepoLink).UpdatedAt)
+			return true
+		}},
+	}
+}
+
+func (ec *executionContext) levelRepoLinkConnection() map[string]*level.Field {
+	return map[string]*level.Field{
+		"edges": {Kind: level.Instantly,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.RepoLink]).Edges(), nil
+				}
+			},
+			Items: level.Pointers[models.Edge[models.RepoLink]]},
+		"nodes":    {Get: func(obj any) any { return obj.(*models.Connection[models.RepoLink]).Nodes }, Items: level.Pointers[models.RepoLink]},
+		"pageInfo": {Get: func(obj any) any { return obj.(*models.Connection[models.RepoLink]).PageInfo }, One: level.Pointer[models.PageInfo]},
+		"totalCount": {Kind: level.Reading,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.RepoLink]).TotalCount(ctx)
+				}
+			},
+			Leaf: func(w *level.Writer, v any) bool {
+				w.B = models.AppendInt(w.B, v.(int))
+				return true
+			}},
+	}
+}
+
+func (ec *executionContext) levelRepoLinkEdge() map[string]*level.Field {
+	return map[string]*level.Field{
+		"cursor": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.Edge[models.RepoLink]).Cursor)
+			return true
+		}},
+		"node": {Get: func(obj any) any { return obj.(*models.Edge[models.RepoLink]).Node }, One: level.Pointer[models.RepoLink]},
+	}
+}
+
+func (ec *executionContext) levelRepohostSettings() map[string]*level.Field {
+	return map[string]*level.Field{
+		"writeBackMode": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.RepohostSettings).WriteBackMode.AppendGQL(w.B, w.REST)
+			return true
+		}},
+	}
+}
+
+func (ec *executionContext) levelRepohostSource() map[string]*level.Field {
+	return map[string]*level.Field{
+		"id": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.RepohostSource).ShownID().AppendGQL(w.B)
+			return true
+		}, Method: true},
+		"label": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.RepohostSource).Label)
+			return true
+		}},
+		"sourceType": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.RepohostSource).SourceType.AppendGQL(w.B, w.REST)
+			return true
+		}},
+		"skillId": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.RepohostSource).SkillID
+			if x == nil {
+				return false
+			}
+			w.B = (*x).AppendGQL(w.B)
+			return true
+		}},
+		"skill": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.RepohostSource()
+				return func(ctx context.Context, obj any) (any, error) { return r.Skill(ctx, obj.(*models.RepohostSource)) }
+			},
+			One: level.Pointer[models.Skill]},
+		"currentSnapshot": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.RepohostSource()
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.CurrentSnapshot(ctx, obj.(*models.RepohostSource))
+				}
+			},
+			One: level.Pointer[models.Snapshot]},
+		"snapshots": {Kind: level.Resolving,
+			Args: ec.field_RepohostSource_snapshots_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.RepohostSource()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Snapshots(ctx, obj.(*models.RepohostSource), first_, after_, page_, perPage_)
+				}
+			},
+			One: level.Pointer[models.Connection[models.Snapshot]]},
+		"validationReports": {Kind: level.Resolving,
+			Args: ec.field_RepohostSource_validationReports_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.RepohostSource()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.ValidationReports(ctx, obj.(*models.RepohostSource), first_, after_, page_, perPage_)
+				}
+			},
+			One: level.Pointer[models.Connection[models.ValidationReport]]},
+		"suites": {Kind: level.Resolving,
+			Args: ec.field_RepohostSource_suites_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.RepohostSource()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Suites(ctx, obj.(*models.RepohostSource), first_, after_, page_, perPage_)
+				}
+			},
+			One: level.Pointer[models.Connection[models.EvalSuite]]},
+		"createdBy": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.RepohostSource()
+				return func(ctx context.Context, obj any) (any, error) { return r.CreatedBy(ctx, obj.(*models.RepohostSource)) }
+			},
+			One: level.Pointer[models.User]},
+		"createdAt": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendTime(w.B, obj.(*models.RepohostSource).CreatedAt)
+			return true
+		}},
+		"suggestions": {Kind: level.Resolving,
+			Args: ec.field_RepohostSource_suggestions_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.RepohostSource()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				filter_ := args["filter"].(*models.SuggestionFilter)
+				orderBy_ := args["orderBy"].(*models.SuggestionOrder)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Suggestions(ctx, obj.(*models.RepohostSource), first_, after_, page_, perPage_, filter_, orderBy_)
+				}
+			},
+			One: level.Pointer[models.Connection[models.EvalSuggestion]]},
+		"reviews": {Kind: level.Resolving,
+			Args: ec.field_RepohostSource_reviews_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.RepohostSource()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Reviews(ctx, obj.(*models.RepohostSource), first_, after_, page_, perPage_)
+				}
+			},
+			One: level.Pointer[models.Connection[models.SuggestionReview]]},
+		"repoFullName": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.RepohostSource).RepoFullName)
+			return true
+		}},
+		"defaultBranch": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.RepohostSource).DefaultBranch)
+			return true
+		}},
+		"skillPath": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.RepohostSource).SkillPath)
+			return true
+		}},
+		"installation": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.RepohostSource()
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Installation(ctx, obj.(*models.RepohostSource))
+				}
+			},
+			One: level.Pointer[models.RepoInstallation]},
+	}
+}
+
+func (ec *executionContext) levelRepository() map[string]*level.Field {
+	return map[string]*level.Field{
+		"id": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt64(w.B, obj.(*models.Repository).ID)
+			return true
+		}},
+		"fullName": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.Repository).FullName)
+			return true
+		}},
+		"owner": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.Repository).Owner)
+			return true
+		}},
+		"name": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.Repository).Name)
+			return true
+		}},
+		"visibility": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.Repository).Visibility)
+			return true
+		}},
+		"defaultBranch": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.Repository).DefaultBranch)
+			return true
+		}},
+		"htmlUrl": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.Repository).HTMLURL)
+			return true
+		}},
+		"pushedAt": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.Repository).PushedAt
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendTime(w.B, *x)
+			return true
+		}},
+		"connectedElsewhere": {Put: func(w *level.Writer, obj any) bool {
+			w.Bool(obj.(*models.Repository).ConnectedElsewhere)
+			return true
+		}},
+	}
+}
+
+func (ec *executionContext) levelRunComparison() map[string]*level.Field {
+	return map[string]*level.Field{
+		"base": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.RunComparison()
+				return func(ctx context.Context, obj any) (any, error) { return r.Base(ctx, obj.(*models.RunComparison)) }
+			},
+			One: level.Pointer[models.EvalRun]},
+		"head": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.RunComparison()
+				return func(ctx context.Context, obj any) (any, error) { return r.Head(ctx, obj.(*models.RunComparison)) }
+			},
+			One: level.Pointer[models.EvalRun]},
+		"fixed":  {Get: func(obj any) any { return obj.(*models.RunComparison).Fixed }, Items: level.Pointers[models.CaseChange]},
+		"broken": {Get: func(obj any) any { return obj.(*models.RunComparison).Broken }, Items: level.Pointers[models.CaseChange]},
+		"passedTwice": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.RunComparison).PassedTwice)
+			return true
+		}},
+		"failedTwice": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.RunComparison).FailedTwice)
+			return true
+		}},
+		"notCompared": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.RunComparison).NotCompared)
+			return true
+		}},
+		"pValue": {Put: func(w *level.Writer, obj any) bool {
+			w.Float(obj.(*models.RunComparison).PValue())
+			return true
+		}, Method: true},
+		"caveat": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.RunComparison).Caveat
+			if x == nil {
+				return false
+			}
+			w.String(*x)
+			return true
+		}},
+	}
+}
+
+func (ec *executionContext) levelSignalAggregate() map[string]*level.Field {
+	return map[string]*level.Field{
+		"skillName": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.SignalAggregate).SkillName)
+			return true
+		}},
+		"signalType": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.SignalAggregate).SignalType())
+			return true
+		}, Method: true},
+		"totalSignals": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalAggregate).TotalSignals
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendInt(w.B, *x)
+			return true
+		}},
+		"avgConfidence": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalAggregate).AvgConfidence
+			if x == nil {
+				return false
+			}
+			w.Float(*x)
+			return true
+		}},
+		"cohorts": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalAggregate).Cohorts
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendInt(w.B, *x)
+			return true
+		}},
+		"firstSeenAt": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalAggregate).FirstSeenAt
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendTime(w.B, *x)
+			return true
+		}},
+		"lastSeenAt": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalAggregate).LastSeenAt
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendTime(w.B, *x)
+			return true
+		}},
+		"state": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.SignalAggregate).State().AppendGQL(w.B, w.REST)
+			return true
+		}, Method: true},
+	}
+}
+
+func (ec *executionContext) levelSignalAggregates() map[string]*level.Field {
+	return map[string]*level.Field{
+		"aggregates": {Get: func(obj any) any { return obj.(*models.SignalAggregates).Aggregates }, Items: level.Pointers[models.SignalAggregate]},
+		"truncated": {Put: func(w *level.Writer, obj any) bool {
+			w.Bool(obj.(*models.SignalAggregates).Truncated)
+			return true
+		}},
+	}
+}
+
+func (ec *executionContext) levelSignalBucket() map[string]*level.Field {
+	return map[string]*level.Field{
+		"queryBucket": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.SignalBucket).QueryBucket())
+			return true
+		}, Method: true},
+		"totalSignals": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalBucket).TotalSignals
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendInt(w.B, *x)
+			return true
+		}},
+		"triggeredCount": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalBucket).TriggeredCount
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendInt(w.B, *x)
+			return true
+		}},
+		"missedCount": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalBucket).MissedCount
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendInt(w.B, *x)
+			return true
+		}},
+		"triggerRate": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalBucket).TriggerRate
+			if x == nil {
+				return false
+			}
+			w.Float(*x)
+			return true
+		}},
+		"state": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.SignalBucket).State().AppendGQL(w.B, w.REST)
+			return true
+		}, Method: true},
+	}
+}
+
+func (ec *executionContext) levelSignalDetail() map[string]*level.Field {
+	return map[string]*level.Field{
+		"skillName": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.SignalDetail).SkillName)
+			return true
+		}},
+		"totalSignals": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalDetail).TotalSignals
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendInt(w.B, *x)
+			return true
+		}},
+		"triggeredCount": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalDetail).TriggeredCount
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendInt(w.B, *x)
+			return true
+		}},
+		"missedCount": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalDetail).MissedCount
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendInt(w.B, *x)
+			return true
+		}},
+		"triggerRate": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalDetail).TriggerRate
+			if x == nil {
+				return false
+			}
+			w.Float(*x)
+			return true
+		}},
+		"missedShare": {Kind: level.Instantly,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) { return obj.(*models.SignalDetail).MissedShare(), nil }
+			},
+			One: level.Pointer[models.Rate]},
+		"lastSeenAt": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalDetail).LastSeenAt
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendTime(w.B, *x)
+			return true
+		}},
+		"state": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.SignalDetail).State().AppendGQL(w.B, w.REST)
+			return true
+		}, Method: true},
+		"byType":       {Get: func(obj any) any { return obj.(*models.SignalDetail).ByType }, Items: level.Pointers[models.SignalAggregate]},
+		"byWeek":       {Get: func(obj any) any { return obj.(*models.SignalDetail).ByWeek }, Items: level.Pointers[models.SignalWeek]},
+		"queryBuckets": {Get: func(obj any) any { return obj.(*models.SignalDetail).QueryBuckets }, Items: level.Pointers[models.SignalBucket]},
+	}
+}
+
+func (ec *executionContext) levelSignalOverview() map[string]*level.Field {
+	return map[string]*level.Field{
+		"totalSignals": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalOverview).TotalSignals
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendInt(w.B, *x)
+			return true
+		}},
+		"totalSkills": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalOverview).TotalSkills
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendInt(w.B, *x)
+			return true
+		}},
+		"totalCohorts": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalOverview).TotalCohorts
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendInt(w.B, *x)
+			return true
+		}},
+		"actionableSkills": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalOverview).ActionableSkills
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendInt(w.B, *x)
+			return true
+		}},
+		"skills": {Get: func(obj any) any { return obj.(*models.SignalOverview).Skills }, Items: level.Pointers[models.SignalSkill]},
+		"generatedAt": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendTime(w.B, obj.(*models.SignalOverview).GeneratedAt)
+			return true
+		}},
+		"truncated": {Put: func(w *level.Writer, obj any) bool {
+			w.Bool(obj.(*models.SignalOverview).Truncated)
+			return true
+		}},
+	}
+}
+
+func (ec *executionContext) levelSignalSkill() map[string]*level.Field {
+	return map[string]*level.Field{
+		"skillName": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.SignalSkill).SkillName)
+			return true
+		}},
+		"totalSignals": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalSkill).TotalSignals
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendInt(w.B, *x)
+			return true
+		}},
+		"triggeredCount": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalSkill).TriggeredCount
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendInt(w.B, *x)
+			return true
+		}},
+		"missedCount": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalSkill).MissedCount
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendInt(w.B, *x)
+			return true
+		}},
+		"triggerRate": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalSkill).TriggerRate
+			if x == nil {
+				return false
+			}
+			w.Float(*x)
+			return true
+		}},
+		"missedShare": {Kind: level.Instantly,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) { return obj.(*models.SignalSkill).MissedShare(), nil }
+			},
+			One: level.Pointer[models.Rate]},
+		"lastSeenAt": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalSkill).LastSeenAt
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendTime(w.B, *x)
+			return true
+		}},
+		"state": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.SignalSkill).State().AppendGQL(w.B, w.REST)
+			return true
+		}, Method: true},
+	}
+}
+
+func (ec *executionContext) levelSignalWeek() map[string]*level.Field {
+	return map[string]*level.Field{
+		"week": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.SignalWeek).Week().AppendGQL(w.B)
+			return true
+		}, Method: true},
+		"totalSignals": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalWeek).TotalSignals
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendInt(w.B, *x)
+			return true
+		}},
+		"triggeredCount": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalWeek).TriggeredCount
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendInt(w.B, *x)
+			return true
+		}},
+		"missedCount": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalWeek).MissedCount
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendInt(w.B, *x)
+			return true
+		}},
+		"triggerRate": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SignalWeek).TriggerRate
+			if x == nil {
+				return false
+			}
+			w.Float(*x)
+			return true
+		}},
+		"state": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.SignalWeek).State().AppendGQL(w.B, w.REST)
+			return true
+		}, Method: true},
+	}
+}
+
+func (ec *executionContext) levelSimilarSuggestion() map[string]*level.Field {
+	return map[string]*level.Field{
+		"similarity": {Put: func(w *level.Writer, obj any) bool {
+			w.Float(obj.(*models.SimilarSuggestion).Similarity)
+			return true
+		}},
+		"suggestion": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.SimilarSuggestion()
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Suggestion(ctx, obj.(*models.SimilarSuggestion))
+				}
+			},
+			One: level.Pointer[models.EvalSuggestion]},
+	}
+}
+
 func (ec *executionContext) levelSkill() map[string]*level.Field {
 	return map[string]*level.Field{
 		"id": {Put: func(w *level.Writer, obj any) bool {
@@ -2164,6 +4308,59 @@ func (ec *executionContext) levelSkill() map[string]*level.Field {
 			w.B = models.AppendTime(w.B, obj.(*models.Skill).CreatedAt)
 			return true
 		}},
+		"community": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Skill()
+				return func(ctx context.Context, obj any) (any, error) { return r.Community(ctx, obj.(*models.Skill)) }
+			},
+			One: level.Pointer[models.CommunitySummary]},
+		"signals": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Skill()
+				return func(ctx context.Context, obj any) (any, error) { return r.Signals(ctx, obj.(*models.Skill)) }
+			},
+			One: level.Pointer[models.SignalDetail]},
+		"proposals": {Kind: level.Resolving,
+			Args: ec.field_Skill_proposals_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Skill()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Proposals(ctx, obj.(*models.Skill), first_, after_, page_, perPage_)
+				}
+			},
+			One: level.Pointer[models.Connection[models.Proposal]]},
+		"sources": {Kind: level.Resolving,
+			Args: ec.field_Skill_sources_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Skill()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Sources(ctx, obj.(*models.Skill), first_, after_, page_, perPage_)
+				}
+			},
+			One: level.Pointer[models.CloudSourceConnection]},
+		"suggestions": {Kind: level.Resolving,
+			Args: ec.field_Skill_suggestions_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Skill()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				filter_ := args["filter"].(*models.SuggestionFilter)
+				orderBy_ := args["orderBy"].(*models.SuggestionOrder)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Suggestions(ctx, obj.(*models.Skill), first_, after_, page_, perPage_, filter_, orderBy_)
+				}
+			},
+			One: level.Pointer[models.Connection[models.EvalSuggestion]]},
 	}
 }
 
@@ -2276,6 +4473,457 @@ func (ec *executionContext) levelSkillRates() map[string]*level.Field {
 				return func(ctx context.Context, obj any) (any, error) { return obj.(*models.SkillRates).PassRate(), nil }
 			},
 			One: level.Pointer[models.Rate]},
+	}
+}
+
+func (ec *executionContext) levelSnapshot() map[string]*level.Field {
+	return map[string]*level.Field{
+		"id": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.Snapshot).ID.AppendGQL(w.B)
+			return true
+		}},
+		"number": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.Snapshot).Number)
+			return true
+		}},
+		"source": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Snapshot()
+				return func(ctx context.Context, obj any) (any, error) { return r.Source(ctx, obj.(*models.Snapshot)) }
+			},
+
+			Type: levelTypeOfCloudSource},
+		"contentHash": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.Snapshot).ContentHash)
+			return true
+		}},
+		"fileCount": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.Snapshot).FileCount)
+			return true
+		}},
+		"totalBytes": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt64(w.B, obj.(*models.Snapshot).TotalBytes)
+			return true
+		}},
+		"sourceRef": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.Snapshot).SourceRef
+			if x == nil {
+				return false
+			}
+			w.String(*x)
+			return true
+		}},
+		"files": {Kind: level.Resolving,
+			Args: ec.field_Snapshot_files_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Snapshot()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Files(ctx, obj.(*models.Snapshot), first_, after_, page_, perPage_)
+				}
+			},
+			One: level.Pointer[models.Connection[models.SnapshotFile]]},
+		"file": {Kind: level.Resolving,
+			Args: ec.field_Snapshot_file_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Snapshot()
+				path_ := args["path"].(string)
+				return func(ctx context.Context, obj any) (any, error) { return r.File(ctx, obj.(*models.Snapshot), path_) }
+			},
+			One: level.Pointer[models.SnapshotFile]},
+		"report": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Snapshot()
+				return func(ctx context.Context, obj any) (any, error) { return r.Report(ctx, obj.(*models.Snapshot)) }
+			},
+			One: level.Pointer[models.ValidationReport]},
+		"createdBy": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Snapshot()
+				return func(ctx context.Context, obj any) (any, error) { return r.CreatedBy(ctx, obj.(*models.Snapshot)) }
+			},
+			One: level.Pointer[models.User]},
+		"createdAt": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendTime(w.B, obj.(*models.Snapshot).CreatedAt)
+			return true
+		}},
+		"runs": {Kind: level.Resolving,
+			Args: ec.field_Snapshot_runs_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Snapshot()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Runs(ctx, obj.(*models.Snapshot), first_, after_, page_, perPage_)
+				}
+			},
+			One: level.Pointer[models.Connection[models.EvalRun]]},
+	}
+}
+
+func (ec *executionContext) levelSnapshotConnection() map[string]*level.Field {
+	return map[string]*level.Field{
+		"edges": {Kind: level.Instantly,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.Snapshot]).Edges(), nil
+				}
+			},
+			Items: level.Pointers[models.Edge[models.Snapshot]]},
+		"nodes":    {Get: func(obj any) any { return obj.(*models.Connection[models.Snapshot]).Nodes }, Items: level.Pointers[models.Snapshot]},
+		"pageInfo": {Get: func(obj any) any { return obj.(*models.Connection[models.Snapshot]).PageInfo }, One: level.Pointer[models.PageInfo]},
+		"totalCount": {Kind: level.Reading,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.Snapshot]).TotalCount(ctx)
+				}
+			},
+			Leaf: func(w *level.Writer, v any) bool {
+				w.B = models.AppendInt(w.B, v.(int))
+				return true
+			}},
+	}
+}
+
+func (ec *executionContext) levelSnapshotDiff() map[string]*level.Field {
+	return map[string]*level.Field{
+		"added": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.SnapshotDiff).Added)
+			return true
+		}},
+		"removed": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.SnapshotDiff).Removed)
+			return true
+		}},
+		"changed": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.SnapshotDiff).Changed)
+			return true
+		}},
+		"files": {Get: func(obj any) any { return obj.(*models.SnapshotDiff).Files }, Items: level.Pointers[models.FileChange]},
+	}
+}
+
+func (ec *executionContext) levelSnapshotEdge() map[string]*level.Field {
+	return map[string]*level.Field{
+		"cursor": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.Edge[models.Snapshot]).Cursor)
+			return true
+		}},
+		"node": {Get: func(obj any) any { return obj.(*models.Edge[models.Snapshot]).Node }, One: level.Pointer[models.Snapshot]},
+	}
+}
+
+func (ec *executionContext) levelSnapshotFile() map[string]*level.Field {
+	return map[string]*level.Field{
+		"path": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.SnapshotFile).Path)
+			return true
+		}},
+		"size": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt64(w.B, obj.(*models.SnapshotFile).Size)
+			return true
+		}},
+		"sha256": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.SnapshotFile).SHA256)
+			return true
+		}},
+		"text": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.SnapshotFile()
+				return func(ctx context.Context, obj any) (any, error) { return r.Text(ctx, obj.(*models.SnapshotFile)) }
+			},
+			Leaf: func(w *level.Writer, v any) bool {
+				x := v.(*string)
+				if x == nil {
+					return false
+				}
+				w.String(*x)
+				return true
+			}},
+	}
+}
+
+func (ec *executionContext) levelSnapshotFileConnection() map[string]*level.Field {
+	return map[string]*level.Field{
+		"edges": {Kind: level.Instantly,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.SnapshotFile]).Edges(), nil
+				}
+			},
+			Items: level.Pointers[models.Edge[models.SnapshotFile]]},
+		"nodes":    {Get: func(obj any) any { return obj.(*models.Connection[models.SnapshotFile]).Nodes }, Items: level.Pointers[models.SnapshotFile]},
+		"pageInfo": {Get: func(obj any) any { return obj.(*models.Connection[models.SnapshotFile]).PageInfo }, One: level.Pointer[models.PageInfo]},
+		"totalCount": {Kind: level.Reading,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.SnapshotFile]).TotalCount(ctx)
+				}
+			},
+			Leaf: func(w *level.Writer, v any) bool {
+				w.B = models.AppendInt(w.B, v.(int))
+				return true
+			}},
+	}
+}
+
+func (ec *executionContext) levelSnapshotFileEdge() map[string]*level.Field {
+	return map[string]*level.Field{
+		"cursor": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.Edge[models.SnapshotFile]).Cursor)
+			return true
+		}},
+		"node": {Get: func(obj any) any { return obj.(*models.Edge[models.SnapshotFile]).Node }, One: level.Pointer[models.SnapshotFile]},
+	}
+}
+
+func (ec *executionContext) levelSuggestionEvidence() map[string]*level.Field {
+	return map[string]*level.Field{
+		"provenance": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.SuggestionEvidence).Provenance().AppendGQL(w.B, w.REST)
+			return true
+		}, Method: true},
+		"observedAt": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendTime(w.B, obj.(*models.SuggestionEvidence).ObservedAt)
+			return true
+		}},
+		"sessionKey": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SuggestionEvidence).SessionKey()
+			if x == nil {
+				return false
+			}
+			w.String(*x)
+			return true
+		}, Method: true},
+		"promptKey": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SuggestionEvidence).PromptKey()
+			if x == nil {
+				return false
+			}
+			w.String(*x)
+			return true
+		}, Method: true},
+		"signalKey": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SuggestionEvidence).SignalKey()
+			if x == nil {
+				return false
+			}
+			w.String(*x)
+			return true
+		}, Method: true},
+		"run": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.SuggestionEvidence()
+				return func(ctx context.Context, obj any) (any, error) { return r.Run(ctx, obj.(*models.SuggestionEvidence)) }
+			},
+			One: level.Pointer[models.EvalRun]},
+	}
+}
+
+func (ec *executionContext) levelSuggestionEvidenceConnection() map[string]*level.Field {
+	return map[string]*level.Field{
+		"edges": {Kind: level.Instantly,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.SuggestionEvidence]).Edges(), nil
+				}
+			},
+			Items: level.Pointers[models.Edge[models.SuggestionEvidence]]},
+		"nodes":    {Get: func(obj any) any { return obj.(*models.Connection[models.SuggestionEvidence]).Nodes }, Items: level.Pointers[models.SuggestionEvidence]},
+		"pageInfo": {Get: func(obj any) any { return obj.(*models.Connection[models.SuggestionEvidence]).PageInfo }, One: level.Pointer[models.PageInfo]},
+		"totalCount": {Kind: level.Reading,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.SuggestionEvidence]).TotalCount(ctx)
+				}
+			},
+			Leaf: func(w *level.Writer, v any) bool {
+				w.B = models.AppendInt(w.B, v.(int))
+				return true
+			}},
+	}
+}
+
+func (ec *executionContext) levelSuggestionEvidenceEdge() map[string]*level.Field {
+	return map[string]*level.Field{
+		"cursor": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.Edge[models.SuggestionEvidence]).Cursor)
+			return true
+		}},
+		"node": {Get: func(obj any) any { return obj.(*models.Edge[models.SuggestionEvidence]).Node }, One: level.Pointer[models.SuggestionEvidence]},
+	}
+}
+
+func (ec *executionContext) levelSuggestionReview() map[string]*level.Field {
+	return map[string]*level.Field{
+		"id": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.SuggestionReview).ID.AppendGQL(w.B)
+			return true
+		}},
+		"suggestionId": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.SuggestionReview).SuggestionID.AppendGQL(w.B)
+			return true
+		}},
+		"suggestion": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.SuggestionReview()
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Suggestion(ctx, obj.(*models.SuggestionReview))
+				}
+			},
+			One: level.Pointer[models.EvalSuggestion]},
+		"cloudSource": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.SuggestionReview()
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.CloudSource(ctx, obj.(*models.SuggestionReview))
+				}
+			},
+
+			Type: levelTypeOfCloudSource},
+		"reviewStatus": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.SuggestionReview).ReviewStatus.AppendGQL(w.B, w.REST)
+			return true
+		}},
+		"acceptTarget": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SuggestionReview).AcceptTarget
+			if x == nil {
+				return false
+			}
+			w.B = (*x).AppendGQL(w.B, w.REST)
+			return true
+		}},
+		"appliedSuiteId": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SuggestionReview).AppliedSuiteID
+			if x == nil {
+				return false
+			}
+			w.B = (*x).AppendGQL(w.B)
+			return true
+		}},
+		"appliedSuite": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.SuggestionReview()
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.AppliedSuite(ctx, obj.(*models.SuggestionReview))
+				}
+			},
+			One: level.Pointer[models.EvalSuite]},
+		"appliedToSuiteAt": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SuggestionReview).AppliedToSuiteAt
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendTime(w.B, *x)
+			return true
+		}},
+		"query": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.SuggestionReview).Query)
+			return true
+		}},
+		"shouldTrigger": {Put: func(w *level.Writer, obj any) bool {
+			w.Bool(obj.(*models.SuggestionReview).ShouldTrigger)
+			return true
+		}},
+		"source": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.SuggestionReview).Source.AppendGQL(w.B, w.REST)
+			return true
+		}},
+		"provenance": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.SuggestionReview).Provenance.AppendGQL(w.B, w.REST)
+			return true
+		}},
+		"rationale": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SuggestionReview).Rationale
+			if x == nil {
+				return false
+			}
+			w.String(*x)
+			return true
+		}},
+		"observedCount": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SuggestionReview).ObservedCount
+			if x == nil {
+				return false
+			}
+			w.Float(*x)
+			return true
+		}},
+		"confidence": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SuggestionReview).Confidence
+			if x == nil {
+				return false
+			}
+			w.Float(*x)
+			return true
+		}},
+		"lastObservedAt": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SuggestionReview).LastObservedAt
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendTime(w.B, *x)
+			return true
+		}},
+		"invocationType": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.SuggestionReview).InvocationType
+			if x == nil {
+				return false
+			}
+			w.String(*x)
+			return true
+		}},
+		"reviewedBy": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.SuggestionReview()
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.ReviewedBy(ctx, obj.(*models.SuggestionReview))
+				}
+			},
+			One: level.Pointer[models.User]},
+		"reviewedAt": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendTime(w.B, obj.(*models.SuggestionReview).ReviewedAt)
+			return true
+		}},
+	}
+}
+
+func (ec *executionContext) levelSuggestionReviewConnection() map[string]*level.Field {
+	return map[string]*level.Field{
+		"edges": {Kind: level.Instantly,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.SuggestionReview]).Edges(), nil
+				}
+			},
+			Items: level.Pointers[models.Edge[models.SuggestionReview]]},
+		"nodes":    {Get: func(obj any) any { return obj.(*models.Connection[models.SuggestionReview]).Nodes }, Items: level.Pointers[models.SuggestionReview]},
+		"pageInfo": {Get: func(obj any) any { return obj.(*models.Connection[models.SuggestionReview]).PageInfo }, One: level.Pointer[models.PageInfo]},
+		"totalCount": {Kind: level.Reading,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.SuggestionReview]).TotalCount(ctx)
+				}
+			},
+			Leaf: func(w *level.Writer, v any) bool {
+				w.B = models.AppendInt(w.B, v.(int))
+				return true
+			}},
+	}
+}
+
+func (ec *executionContext) levelSuggestionReviewEdge() map[string]*level.Field {
+	return map[string]*level.Field{
+		"cursor": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.Edge[models.SuggestionReview]).Cursor)
+			return true
+		}},
+		"node": {Get: func(obj any) any { return obj.(*models.Edge[models.SuggestionReview]).Node }, One: level.Pointer[models.SuggestionReview]},
 	}
 }
 
@@ -2552,6 +5200,122 @@ func (ec *executionContext) levelTriggerQueryCase() map[string]*level.Field {
 	}
 }
 
+func (ec *executionContext) levelUploadSource() map[string]*level.Field {
+	return map[string]*level.Field{
+		"id": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.UploadSource).ShownID().AppendGQL(w.B)
+			return true
+		}, Method: true},
+		"label": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.UploadSource).Label)
+			return true
+		}},
+		"sourceType": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.UploadSource).SourceType.AppendGQL(w.B, w.REST)
+			return true
+		}},
+		"skillId": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.UploadSource).SkillID
+			if x == nil {
+				return false
+			}
+			w.B = (*x).AppendGQL(w.B)
+			return true
+		}},
+		"skill": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.UploadSource()
+				return func(ctx context.Context, obj any) (any, error) { return r.Skill(ctx, obj.(*models.UploadSource)) }
+			},
+			One: level.Pointer[models.Skill]},
+		"currentSnapshot": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.UploadSource()
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.CurrentSnapshot(ctx, obj.(*models.UploadSource))
+				}
+			},
+			One: level.Pointer[models.Snapshot]},
+		"snapshots": {Kind: level.Resolving,
+			Args: ec.field_UploadSource_snapshots_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.UploadSource()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Snapshots(ctx, obj.(*models.UploadSource), first_, after_, page_, perPage_)
+				}
+			},
+			One: level.Pointer[models.Connection[models.Snapshot]]},
+		"validationReports": {Kind: level.Resolving,
+			Args: ec.field_UploadSource_validationReports_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.UploadSource()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.ValidationReports(ctx, obj.(*models.UploadSource), first_, after_, page_, perPage_)
+				}
+			},
+			One: level.Pointer[models.Connection[models.ValidationReport]]},
+		"suites": {Kind: level.Resolving,
+			Args: ec.field_UploadSource_suites_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.UploadSource()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Suites(ctx, obj.(*models.UploadSource), first_, after_, page_, perPage_)
+				}
+			},
+			One: level.Pointer[models.Connection[models.EvalSuite]]},
+		"createdBy": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.UploadSource()
+				return func(ctx context.Context, obj any) (any, error) { return r.CreatedBy(ctx, obj.(*models.UploadSource)) }
+			},
+			One: level.Pointer[models.User]},
+		"createdAt": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendTime(w.B, obj.(*models.UploadSource).CreatedAt)
+			return true
+		}},
+		"suggestions": {Kind: level.Resolving,
+			Args: ec.field_UploadSource_suggestions_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.UploadSource()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				filter_ := args["filter"].(*models.SuggestionFilter)
+				orderBy_ := args["orderBy"].(*models.SuggestionOrder)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Suggestions(ctx, obj.(*models.UploadSource), first_, after_, page_, perPage_, filter_, orderBy_)
+				}
+			},
+			One: level.Pointer[models.Connection[models.EvalSuggestion]]},
+		"reviews": {Kind: level.Resolving,
+			Args: ec.field_UploadSource_reviews_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.UploadSource()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Reviews(ctx, obj.(*models.UploadSource), first_, after_, page_, perPage_)
+				}
+			},
+			One: level.Pointer[models.Connection[models.SuggestionReview]]},
+	}
+}
+
 func (ec *executionContext) levelUser() map[string]*level.Field {
 	return map[string]*level.Field{
 		"id": {Put: func(w *level.Writer, obj any) bool {
@@ -2608,6 +5372,107 @@ func (ec *executionContext) levelUserEdge() map[string]*level.Field {
 			return true
 		}},
 		"node": {Get: func(obj any) any { return obj.(*models.Edge[models.User]).Node }, One: level.Pointer[models.User]},
+	}
+}
+
+func (ec *executionContext) levelValidationIssue() map[string]*level.Field {
+	return map[string]*level.Field{
+		"level": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.ValidationIssue).Level.AppendGQL(w.B, w.REST)
+			return true
+		}},
+		"code": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.ValidationIssue).Code)
+			return true
+		}},
+		"message": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.ValidationIssue).Message)
+			return true
+		}},
+		"path": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.ValidationIssue).Path
+			if x == nil {
+				return false
+			}
+			w.String(*x)
+			return true
+		}},
+		"line": {Put: func(w *level.Writer, obj any) bool {
+			x := obj.(*models.ValidationIssue).Line
+			if x == nil {
+				return false
+			}
+			w.B = models.AppendInt(w.B, *x)
+			return true
+		}},
+	}
+}
+
+func (ec *executionContext) levelValidationReport() map[string]*level.Field {
+	return map[string]*level.Field{
+		"id": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.ValidationReport).ID.AppendGQL(w.B)
+			return true
+		}},
+		"snapshotId": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.ValidationReport).SnapshotID.AppendGQL(w.B)
+			return true
+		}},
+		"snapshot": {Kind: level.Resolving,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.ValidationReport()
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Snapshot(ctx, obj.(*models.ValidationReport))
+				}
+			},
+			One: level.Pointer[models.Snapshot]},
+		"status": {Put: func(w *level.Writer, obj any) bool {
+			w.B = obj.(*models.ValidationReport).Status.AppendGQL(w.B, w.REST)
+			return true
+		}},
+		"issues": {Get: func(obj any) any { return obj.(*models.ValidationReport).Issues }, Items: level.Pointers[models.ValidationIssue]},
+		"rulesVersion": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendInt(w.B, obj.(*models.ValidationReport).RulesVersion)
+			return true
+		}},
+		"createdAt": {Put: func(w *level.Writer, obj any) bool {
+			w.B = models.AppendTime(w.B, obj.(*models.ValidationReport).CreatedAt)
+			return true
+		}},
+	}
+}
+
+func (ec *executionContext) levelValidationReportConnection() map[string]*level.Field {
+	return map[string]*level.Field{
+		"edges": {Kind: level.Instantly,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.ValidationReport]).Edges(), nil
+				}
+			},
+			Items: level.Pointers[models.Edge[models.ValidationReport]]},
+		"nodes":    {Get: func(obj any) any { return obj.(*models.Connection[models.ValidationReport]).Nodes }, Items: level.Pointers[models.ValidationReport]},
+		"pageInfo": {Get: func(obj any) any { return obj.(*models.Connection[models.ValidationReport]).PageInfo }, One: level.Pointer[models.PageInfo]},
+		"totalCount": {Kind: level.Reading,
+			Bind: func(args map[string]any) level.Call {
+				return func(ctx context.Context, obj any) (any, error) {
+					return obj.(*models.Connection[models.ValidationReport]).TotalCount(ctx)
+				}
+			},
+			Leaf: func(w *level.Writer, v any) bool {
+				w.B = models.AppendInt(w.B, v.(int))
+				return true
+			}},
+	}
+}
+
+func (ec *executionContext) levelValidationReportEdge() map[string]*level.Field {
+	return map[string]*level.Field{
+		"cursor": {Put: func(w *level.Writer, obj any) bool {
+			w.String(obj.(*models.Edge[models.ValidationReport]).Cursor)
+			return true
+		}},
+		"node": {Get: func(obj any) any { return obj.(*models.Edge[models.ValidationReport]).Node }, One: level.Pointer[models.ValidationReport]},
 	}
 }
 
@@ -2674,7 +5539,36 @@ func (ec *executionContext) levelViewer() map[string]*level.Field {
 				return func(ctx context.Context, obj any) (any, error) { return r.APIKey(ctx, obj.(*models.Viewer)) }
 			},
 			One: level.Pointer[models.APIKey]},
+		"submissions": {Kind: level.Resolving,
+			Args: ec.field_Viewer_submissions_args,
+			Bind: func(args map[string]any) level.Call {
+				r := ec.Resolvers.Viewer()
+				first_ := args["first"].(*int)
+				after_ := args["after"].(*string)
+				page_ := args["page"].(*int)
+				perPage_ := args["perPage"].(*int)
+				return func(ctx context.Context, obj any) (any, error) {
+					return r.Submissions(ctx, obj.(*models.Viewer), first_, after_, page_, perPage_)
+				}
+			},
+			One: level.Pointer[models.Connection[models.CommunityBundle]]},
 	}
+}
+
+func levelTypeOfCloudSource(obj any) (string, any) {
+	switch obj := obj.(type) {
+	case *models.UploadSource:
+		if obj == nil {
+			return "", nil
+		}
+		return "UploadSource", obj
+	case *models.RepohostSource:
+		if obj == nil {
+			return "", nil
+		}
+		return "RepohostSource", obj
+	}
+	return "", obj
 }
 
 func levelTypeOfEvalCase(obj any) (string, any) {
@@ -2715,6 +5609,21 @@ func levelTypeOfEvalCase(obj any) (string, any) {
 
 func levelTypeOfNode(obj any) (string, any) {
 	switch obj := obj.(type) {
+	case *models.UploadSource:
+		if obj == nil {
+			return "", nil
+		}
+		return "UploadSource", obj
+	case *models.RepohostSource:
+		if obj == nil {
+			return "", nil
+		}
+		return "RepohostSource", obj
+	case *models.ValidationReport:
+		if obj == nil {
+			return "", nil
+		}
+		return "ValidationReport", obj
 	case *models.User:
 		if obj == nil {
 			return "", nil
@@ -2725,11 +5634,31 @@ func levelTypeOfNode(obj any) (string, any) {
 			return "", nil
 		}
 		return "SuiteRevision", obj
+	case *models.SuggestionReview:
+		if obj == nil {
+			return "", nil
+		}
+		return "SuggestionReview", obj
+	case *models.Snapshot:
+		if obj == nil {
+			return "", nil
+		}
+		return "Snapshot", obj
 	case *models.Skill:
 		if obj == nil {
 			return "", nil
 		}
 		return "Skill", obj
+	case *models.RepoLink:
+		if obj == nil {
+			return "", nil
+		}
+		return "RepoLink", obj
+	case *models.RepoDelivery:
+		if obj == nil {
+			return "", nil
+		}
+		return "RepoDelivery", obj
 	case *models.Release:
 		if obj == nil {
 			return "", nil
@@ -2745,6 +5674,16 @@ func levelTypeOfNode(obj any) (string, any) {
 			return "", nil
 		}
 		return "RegistryEntry", obj
+	case *models.PublishAttempt:
+		if obj == nil {
+			return "", nil
+		}
+		return "PublishAttempt", obj
+	case *models.Proposal:
+		if obj == nil {
+			return "", nil
+		}
+		return "Proposal", obj
 	case *models.Organization:
 		if obj == nil {
 			return "", nil
@@ -2775,6 +5714,26 @@ func levelTypeOfNode(obj any) (string, any) {
 			return "", nil
 		}
 		return "EvalSuite", obj
+	case *models.EvalSuggestion:
+		if obj == nil {
+			return "", nil
+		}
+		return "EvalSuggestion", obj
+	case *models.EvalRun:
+		if obj == nil {
+			return "", nil
+		}
+		return "EvalRun", obj
+	case *models.EvalResult:
+		if obj == nil {
+			return "", nil
+		}
+		return "EvalResult", obj
+	case *models.CommunityBundle:
+		if obj == nil {
+			return "", nil
+		}
+		return "CommunityBundle", obj
 	case *models.Alert:
 		if obj == nil {
 			return "", nil

@@ -190,7 +190,9 @@ func (a *author) value(t *ast.Type, name, of string) any {
 			}
 		}
 		return out
-	case t.NamedType == "Int" || t.NamedType == "Int64":
+	case t.NamedType == "Int64":
+		return int64(1 + a.IntN(20)/19) // of an installation
+	case t.NamedType == "Int":
 		if a.percent(3) {
 			return pick(a, []int64{-1, 0, 101, 5000})
 		}
@@ -208,19 +210,49 @@ func (a *author) text(scalar, name, of string) string {
 	switch {
 	case scalar == "Time" || scalar == "Date":
 		good = []string{"2026-11-10", "2026-11-14", "2026-11-15"}
-	case scalar == "ID" && len(a.known.ids[of]) > 0 && name == "id":
-		good = a.known.ids[of]
 	case scalar == "ID":
-		good = a.known.byName["id"]
+		good = a.idsFor(name, of)
 	case name == "after":
 		good = a.known.cursors[of]
 	case name == "idOrName":
 		good = a.known.byName["name"]
+	case name == "name" && a.percent(50):
+		good = a.known.byName["skillName"]
 	}
 	if len(good) == 0 || a.percent(4) {
 		good = []string{"", "SKILL.md", "naïve \"quote\" \\ and\ttab", "00000000-0000-0000-0000-000000000000", a.known.byName["id"][0], a.known.byName["endCursor"][0], "2020-01-01"}
 	}
 	return pick(a, good)
+}
+
+// idsOf are the types whose ids an argument takes, where neither its name tells nor what is asked for with it.
+var idsOf = map[string][]string{
+	"baseId": {"EvalRun"}, "headId": {"EvalRun"}, "from": {"Snapshot", "RegistryVersion"}, "to": {"Snapshot"}, "id": {"RegistryEntry"},
+}
+
+func (a *author) idsFor(name, of string) (good []string) {
+	types := idsOf[name]
+	if def := a.schema.Types[of]; name == "id" && def.IsCompositeType() {
+		types = nil
+		for _, t := range a.schema.GetPossibleTypes(def) {
+			types = append(types, t.Name)
+		}
+	}
+	if noun, ok := strings.CutSuffix(name, "Id"); ok && types == nil {
+		for t := range a.known.ids {
+			if strings.HasSuffix(strings.ToLower(t), strings.ToLower(noun)) {
+				types = append(types, t)
+			}
+		}
+	}
+	slices.Sort(types)
+	for _, t := range types {
+		good = append(good, a.known.ids[t]...)
+	}
+	if len(good) == 0 {
+		return a.known.byName["id"]
+	}
+	return good
 }
 
 // literal spells a value in a document.
@@ -277,27 +309,34 @@ type harvest struct {
 	byName  map[string][]string // any text, by the name of its field
 }
 
-// crawl asks for everything that can be had without arguments, a few levels deep, and keeps what it finds.
-func crawl(schema *ast.Schema, ask func(query string) []byte) *harvest {
+// crawl asks for everything that can be had without arguments, as deep as the limits let it, and keeps what it finds.
+func crawl(schema *ast.Schema, ask func(query string) ([]byte, bool)) *harvest {
 	h := &harvest{ids: map[string][]string{}, cursors: map[string][]string{}, byName: map[string][]string{}}
 	for _, f := range schema.Query.Fields {
-		if text := everything(schema, f, nil); text != "" && !strings.HasPrefix(f.Name, "__") {
+		for depth := 5; depth > 0 && !strings.HasPrefix(f.Name, "__"); depth-- {
+			text := everything(schema, f, nil, depth)
+			if text == "" {
+				break
+			}
 			var data any
-			_ = json.Unmarshal(ask("{ "+text+" }"), &data) // null teaches nothing
-			h.take(data)
+			if body, ok := ask("{ " + text + " }"); ok {
+				_ = json.Unmarshal(body, &data) // null teaches nothing
+				h.take(data)
+				break
+			}
 		}
 	}
 	return h
 }
 
 // everything selects a field with all that is below it, but no type below itself.
-func everything(schema *ast.Schema, f *ast.FieldDefinition, above []string) string {
+func everything(schema *ast.Schema, f *ast.FieldDefinition, above []string, depth int) string {
 	args := ""
 	for _, a := range f.Arguments {
 		switch {
 		case a.Name == "first" && a.DefaultValue == nil:
 			args = "(first: 4)"
-		case a.Type.NonNull:
+		case a.Type.NonNull && a.DefaultValue == nil:
 			return ""
 		}
 	}
@@ -305,7 +344,7 @@ func everything(schema *ast.Schema, f *ast.FieldDefinition, above []string) stri
 	if !def.IsCompositeType() {
 		return f.Name + args
 	}
-	if len(above) == 5 || slices.Contains(above, def.Name) {
+	if len(above) == depth || slices.Contains(above, def.Name) {
 		return ""
 	}
 	parts := []string{"__typename"}
@@ -313,7 +352,7 @@ func everything(schema *ast.Schema, f *ast.FieldDefinition, above []string) stri
 		if strings.HasSuffix(def.Name, "Edge") && field.Name == "node" {
 			continue // they are in the nodes
 		}
-		if text := everything(schema, field, append(above, def.Name)); text != "" {
+		if text := everything(schema, field, append(above, def.Name), depth); text != "" {
 			parts = append(parts, text)
 		}
 	}

@@ -12,16 +12,18 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
 // The settings of the differential test.
 const (
-	seedVariable    = "SKILLGRAPH_TEST_SEED"    // the first operation; random when it is not set
-	secondsVariable = "SKILLGRAPH_TEST_SECONDS" // how long; 15 when it is not set
+	seedVariable  = "SKILLGRAPH_TEST_SEED"       // the first operation; random when it is not set
+	countVariable = "SKILLGRAPH_TEST_OPERATIONS" // how many; 2000 when it is not set
 )
+
+// brokenTables is how many tables are taken away, one after the other.
+const brokenTables = 8
 
 // maxShown is how many errors an answer shows; of more, the executors may show different ones.
 const maxShown = 10
@@ -29,35 +31,38 @@ const maxShown = 10
 // Both executors give the same answer to any operation, whatever state the database is in: the same bytes, and the same
 // errors at the same places.
 func TestDifferential(t *testing.T) {
-	first, seconds := rand.Uint64N(1_000_000_000), 15.0
+	first, count := rand.Uint64N(1_000_000_000), 2000
 	if s := os.Getenv(seedVariable); s != "" {
 		n, err := strconv.ParseUint(s, 10, 64)
 		require.NoError(t, err)
 		first = n
 	}
-	if s := os.Getenv(secondsVariable); s != "" {
-		n, err := strconv.ParseFloat(s, 64)
+	if s := os.Getenv(countVariable); s != "" {
+		n, err := strconv.Atoi(s)
 		require.NoError(t, err)
-		seconds = n
+		count = n
 	}
 	t.Logf("%s=%d", seedVariable, first)
 	w := newWorld(t)
-	d := &differ{world: w, seed: first, known: crawl(w.schema, func(query string) []byte {
-		return w.level.run(t.Context(), query, nil, true).Data
-	})}
+	d := &differ{world: w, seed: first}
+	d.known = crawl(w.schema, func(query string) ([]byte, bool) {
+		got := d.compare(t.Context(), t, "the crawl", first, query, nil, false)
+		return got.Data, got.Data != nil
+	})
 	require.NotEmpty(t, d.known.ids["RegistryVersion"], "the crawl did not get far")
+	d.report(t, "the crawl")
 
-	d.compareFor(t, "one by one", 1, seconds*0.2)
-	d.compareFor(t, "whole", 4, seconds*0.3)
+	d.compareMany(t, "one by one", 1, count/5)
+	d.compareMany(t, "whole", 4, count*3/10)
 	w.spoilNumbers(t)
-	d.compareFor(t, "numbers that are none", 4, seconds*0.1)
+	d.compareMany(t, "numbers that are none", 4, count/10)
 	w.loseRows(t)
-	d.compareFor(t, "rows that are gone", 4, seconds*0.2)
+	d.compareMany(t, "rows that are gone", 4, count/5)
 	tables := w.tables(t)
-	for range 8 {
+	for range brokenTables {
 		table := tables[rand.IntN(len(tables))]
 		w.exec(t, "ALTER TABLE "+table+" RENAME TO gone")
-		d.compareFor(t, "no table "+table, 4, seconds*0.2/8)
+		d.compareMany(t, "no table "+table, 4, count/5/brokenTables)
 		w.exec(t, "ALTER TABLE gone RENAME TO "+table)
 	}
 }
@@ -71,38 +76,46 @@ type differ struct {
 	run, planned, failed, refused, bytes, wrong atomic.Int64
 }
 
-// compareFor compares random operations for a while, several at a time.
-func (d *differ) compareFor(t *testing.T, state string, workers int, seconds float64) {
+// compareMany compares random operations, several at a time.
+func (d *differ) compareMany(t *testing.T, state string, workers int, count int) {
 	t.Helper()
 	ctx := t.Context()
-	end := time.Now().Add(time.Duration(seconds * float64(time.Second)))
+	var left atomic.Int64
+	left.Store(int64(count))
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
-			for ctx.Err() == nil && time.Now().Before(end) && d.wrong.Load() < 3 {
-				d.compare(ctx, t, state, d.seed+d.next.Add(1)-1, workers == 1)
+			for ctx.Err() == nil && left.Add(-1) >= 0 && d.wrong.Load() < 3 {
+				seed := d.seed + d.next.Add(1) - 1
+				query, vars := write(d.schema, d.known, seed)
+				d.compare(ctx, t, state, seed, query, plain(vars).(map[string]any), workers == 1)
 			}
 		})
 	}
 	wg.Wait()
-	t.Logf("%s: %d operations, %d with errors, %d refused, %d KB", state, d.run.Swap(0), d.failed.Swap(0), d.refused.Swap(0), d.bytes.Swap(0)>>10)
+	d.report(t, state)
+}
+
+func (d *differ) report(t *testing.T, state string) {
+	t.Helper()
+	t.Logf("%s: %d operations, %d planned, %d with errors, %d refused, %d KB", state,
+		d.run.Swap(0), d.planned.Swap(0), d.failed.Swap(0), d.refused.Swap(0), d.bytes.Swap(0)>>10)
 	if d.wrong.Load() > 0 {
 		t.FailNow()
 	}
 }
 
-// compare runs one operation on both. Alone, it may count statements.
-func (d *differ) compare(ctx context.Context, t *testing.T, state string, seed uint64, alone bool) {
-	query, vars := write(d.schema, d.known, seed)
-	vars = plain(vars).(map[string]any)
+// compare runs one operation on both and returns the answer of ours. Alone, it may count statements.
+func (d *differ) compare(ctx context.Context, t *testing.T, state string, seed uint64, query string, vars map[string]any, alone bool) (got answer) {
 	rest := seed%2 == 0
 	want, most := d.ask(ctx, d.gqlgen, query, vars, rest)
 	if want.Data == nil {
 		d.refused.Add(1)
-		return
+		return want
 	}
 	for range 2 { // the second time from the cache
-		got, statements := d.ask(ctx, d.level, query, vars, rest)
+		var statements int64
+		got, statements = d.ask(ctx, d.level, query, vars, rest)
 		how := difference(want, got)
 		for try := 0; try < 10 && how != ""; try++ { // a batch that gqlgen closes early may fail, or not, apart from the rest
 			want, most = d.ask(ctx, d.gqlgen, query, vars, rest)
@@ -114,7 +127,7 @@ func (d *differ) compare(ctx context.Context, t *testing.T, state string, seed u
 		if how != "" {
 			d.wrong.Add(1)
 			t.Errorf("%s=%d (%s)\n%s\n%v\n%s", seedVariable, seed, state, query, vars, how)
-			return
+			return got
 		}
 		d.run.Add(1)
 		d.bytes.Add(int64(len(got.Data)))
@@ -125,6 +138,7 @@ func (d *differ) compare(ctx context.Context, t *testing.T, state string, seed u
 			d.failed.Add(1)
 		}
 	}
+	return got
 }
 
 // ask runs an operation and counts its statements; others that run at the same time are counted, too.
@@ -179,7 +193,8 @@ func (w *world) spoilNumbers(t *testing.T) {
 			EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', c.tab, c.conname);
 		END LOOP;
 		FOR c IN SELECT table_name AS tab, column_name AS col FROM information_schema.columns
-			WHERE table_schema = 'public' AND data_type = 'double precision' AND is_generated = 'NEVER' LOOP
+			JOIN information_schema.tables USING (table_schema, table_name)
+			WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND data_type = 'double precision' AND is_generated = 'NEVER' LOOP
 			EXECUTE format($f$UPDATE %I SET %I = (ARRAY['NaN', 'Infinity', '-Infinity']::float8[])[1 + floor(random() * 3)::int] WHERE random() < 0.3$f$, c.tab, c.col);
 		END LOOP;
 	END $$`)

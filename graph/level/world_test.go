@@ -1,9 +1,7 @@
 package level_test
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
 	"log/slog"
@@ -21,11 +19,16 @@ import (
 	"skillgraph/graph"
 	"skillgraph/graph/generated"
 	"skillgraph/graph/level"
+	"skillgraph/internal/apitest"
 	"skillgraph/internal/blob"
+	"skillgraph/internal/codehost"
 	"skillgraph/internal/dbtest"
 	"skillgraph/internal/demo"
 	"skillgraph/internal/face"
+	"skillgraph/internal/hosting"
+	"skillgraph/internal/ids"
 	"skillgraph/internal/registry"
+	"skillgraph/internal/repohost"
 	"skillgraph/internal/request"
 	"skillgraph/internal/store"
 	"skillgraph/internal/viewer"
@@ -67,9 +70,10 @@ func newWorld(t testing.TB) *world {
 	t.Cleanup(w.admin.Close)
 	seeded := dbtest.Open(t, url, store.Options{MaxConns: 4, Clock: clock})
 	blobs := dbtest.Blobs(t, seeded)
-	w.viewer = seed(t, seeded, blobs)
-	w.level = w.executor(t, url, blobs, graph.Level)
-	w.gqlgen = w.executor(t, url, blobs, graph.Gqlgen)
+	repos := t.TempDir()
+	w.viewer = seed(t, seeded, blobs, repos)
+	w.level = w.executor(t, url, blobs, repos, graph.Level)
+	w.gqlgen = w.executor(t, url, blobs, repos, graph.Gqlgen)
 	return w
 }
 
@@ -84,10 +88,12 @@ func (g *grab) Do(_ http.ResponseWriter, _ *http.Request, exec graphql.GraphExec
 	g.GraphExecutor = exec
 }
 
-func (w *world) executor(t testing.TB, url string, blobs *blob.Store, kind graph.Executor) *executor {
+func (w *world) executor(t testing.TB, url string, blobs *blob.Store, repos string, kind graph.Executor) *executor {
 	t.Helper()
 	s := dbtest.Open(t, url, store.Options{MaxConns: 10, Clock: clock})
-	root := resolvers.Root{Registry: &registry.Registry{Blobs: blobs, Links: registry.Links{Store: s, Clock: clock}}}
+	driver := repohost.NewLocal(repos)
+	published := &registry.Registry{Blobs: blobs, Links: registry.Links{Store: s, Clock: clock}}
+	root := resolvers.Root{Registry: published, Sources: hosting.New(blobs, driver), Host: &codehost.Host{Driver: driver, Registry: published}}
 	g := &grab{}
 	graph.New(graph.Config{
 		Store: s, Resolvers: root, Metrics: graph.NewMetrics(prometheus.NewRegistry()), Transport: g, Executor: kind,
@@ -118,29 +124,45 @@ type answer struct {
 }
 
 // seed fills the database with the demo and with a few entries in the registry, and returns who looks at them.
-func seed(t testing.TB, s *store.Store, blobs *blob.Store) *models.Viewer {
+func seed(t testing.TB, s *store.Store, blobs *blob.Store, repos string) *models.Viewer {
 	t.Helper()
 	ctx := t.Context()
-	key, err := demo.Load(ctx, s, blobs, now)
+	key, err := demo.Load(ctx, s, blobs, repos, demo.NewClock(now))
 	require.NoError(t, err)
 	v, err := s.Viewer(ctx, key)
 	require.NoError(t, err)
 	own := s.Org(v.OrgID, v.UserID)
 	_, other := dbtest.Key(t, s, "elsewhere", "stranger@example.com", models.PlanTeam, models.RoleOwner)
 	publish(t, s.Org(other.OrgID, other.UserID), blobs, "theirs", models.VisibilityPublic)
-	skills, err := own.Skills(ctx, models.SkillFilter{}, models.SkillOrderName, models.Window{Limit: 3})
-	require.NoError(t, err)
-	for i, skill := range skills.Nodes {
-		publish(t, own, blobs, skill.Name, models.AllVisibility[i%3])
+	for _, visibility := range models.AllVisibility {
+		publish(t, own, blobs, "extra-"+visibility.Wire(), visibility)
 	}
-	publish(t, own, blobs, "nobody-uses-this", models.VisibilityOrg)
+	connect(t, own, blobs, repos, publish(t, own, blobs, "connected", models.VisibilityOrg))
+	for n := 1; n > 0; {
+		n, err = own.Suggest(ctx)
+		require.NoError(t, err)
+	}
 	_, err = s.EvaluateAlerts(ctx, time.Hour)
 	require.NoError(t, err)
 	return v
 }
 
+// connect connects an entry with the repository of the demo, and publishes from it.
+func connect(t testing.TB, o store.Org, blobs *blob.Store, repos string, entry ids.ID) {
+	t.Helper()
+	host := &codehost.Host{Driver: repohost.NewLocal(repos), Registry: &registry.Registry{Blobs: blobs}}
+	_, _, err := host.Bind(t.Context(), o, models.BindInstallationInput{InstallationID: 1, AccountLogin: "demo", AccountType: models.AccountTypeOrganization})
+	require.NoError(t, err)
+	link, err := host.Connect(t.Context(), o, models.ConnectRepositoryInput{
+		EntryID: entry, InstallationID: 1, RepoFullName: "demo/skills", SkillPath: graphql.OmittableOf(new("skills/sql-review")),
+	})
+	require.NoError(t, err)
+	_, _, err = host.Sync(t.Context(), o, link.ID)
+	require.NoError(t, err)
+}
+
 // publish makes an entry with a history: versions, one of them taken back, one revoked, and devices that have it.
-func publish(t testing.TB, o store.Org, blobs *blob.Store, name string, v models.Visibility) {
+func publish(t testing.TB, o store.Org, blobs *blob.Store, name string, v models.Visibility) ids.ID {
 	t.Helper()
 	ctx := t.Context()
 	reg := &registry.Registry{Blobs: blobs}
@@ -163,19 +185,12 @@ func publish(t testing.TB, o store.Org, blobs *blob.Store, name string, v models
 	require.NoError(t, err)
 	_, err = o.RevokeVersion(ctx, last.Version.ID, &reason)
 	require.NoError(t, err)
+	return first.Entry.ID
 }
 
 func archive(t testing.TB, path, content string) *bytes.Reader {
 	t.Helper()
-	var b bytes.Buffer
-	zip := gzip.NewWriter(&b)
-	out := tar.NewWriter(zip)
-	require.NoError(t, out.WriteHeader(&tar.Header{Name: path, Mode: 0o644, Size: int64(len(content))}))
-	_, err := out.Write([]byte(content))
-	require.NoError(t, err)
-	require.NoError(t, out.Close())
-	require.NoError(t, zip.Close())
-	return bytes.NewReader(b.Bytes())
+	return bytes.NewReader(apitest.Archive(t, map[string]string{path: content}))
 }
 
 // exec changes the database behind the server's back.

@@ -11,6 +11,15 @@ import (
 
 // Every edge of the graph: where it starts, what it is asked with, and the store's batch that answers.
 var (
+	BundleContent      = one("CommunityBundle.bundle", func(b *models.CommunityBundle) *ids.ID { return &b.ID }, store.Org.BundleContents)
+	OverviewBundles    = many("CommunityOverview.recentSubmissions", func(o *models.CommunityOverview) *ids.ID { return &o.CreatorID }, store.Org.RecentBundlesOf)
+	ProposalApplier    = one("Proposal.appliedBy", func(p *models.Proposal) *ids.ID { return p.AppliedByID }, store.Org.UsersByID)
+	ProposalDecider    = one("Proposal.decidedBy", func(p *models.Proposal) *ids.ID { return p.DecidedByID }, store.Org.UsersByID)
+	ProposalSkill      = one("Proposal.skill", func(p *models.Proposal) *ids.ID { return p.SkillID }, store.Org.SkillsByID)
+	SkillCommunity     = one("Skill.community", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.BundleSummariesOf)
+	SkillProposals     = page("Skill.proposals", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.ProposalsOf)
+	SkillSignals       = one("Skill.signals", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.SignalsOf)
+	ViewerSubmissions  = page("Viewer.submissions", func(v *models.Viewer) *ids.ID { return &v.UserID }, store.Org.BundlesOf)
 	AlertAuthor        = one("Alert.createdBy", func(a *models.Alert) *ids.ID { return a.CreatedByID }, store.Org.UsersByID)
 	AlertIncidents     = page("Alert.incidents", func(a *models.Alert) *ids.ID { return &a.ID }, store.Org.IncidentsOfAlerts)
 	AlertNotifications = page("Alert.notifications", func(a *models.Alert) *ids.ID { return &a.ID }, store.Org.NotificationsOf)
@@ -46,7 +55,7 @@ var (
 	EntryAlerts        = page("RegistryEntry.alerts", ownSkill, store.Org.AlertsOf)
 	EntryAuthor        = one("RegistryEntry.createdBy", func(e *models.RegistryEntry) *ids.ID { return e.CreatedByID }, store.Org.UsersByID)
 	EntryCurrent       = one("RegistryEntry.currentVersion", func(e *models.RegistryEntry) *ids.ID { return e.CurrentVersionID }, store.Org.VersionsByID)
-	EntryEvidence      = one("RegistryEntry.evidence", func(e *models.RegistryEntry) *ids.ID { return &e.ID }, store.Org.EvidenceOf)
+	EntryEvidence      = one("RegistryEntry.evidence", func(e *models.RegistryEntry) *ids.ID { return &e.ID }, store.Org.EntryEvidenceOf)
 	EntryInstallCount  = one("RegistryEntry.installationCount", func(e *models.RegistryEntry) *ids.ID { return &e.ID }, store.Org.InstallationCounts)
 	EntryInstalls      = page("RegistryEntry.installations", func(e *models.RegistryEntry) *ids.ID { return &e.ID }, store.Org.InstallationsOf)
 	EntryOrgName       = one("RegistryEntry.organizationName", func(e *models.RegistryEntry) *ids.ID { return &e.ID }, store.Org.OrganizationNames)
@@ -63,12 +72,65 @@ var (
 	SkillEntry         = one("Skill.registryEntry", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.EntriesOfSkills)
 	VersionAuthor      = one("RegistryVersion.pushedBy", func(v *models.RegistryVersion) *ids.ID { return v.PushedByID }, store.Org.UsersByID)
 	VersionEntry       = one("RegistryVersion.entry", func(v *models.RegistryVersion) *ids.ID { return &v.EntryID }, store.Org.EntriesByID)
-	VersionFiles       = one("RegistryVersion.files", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.FilesOf)
+	VersionFiles       = one("RegistryVersion.files", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.VersionFilesOf)
 	VersionInstalls    = one("RegistryVersion.installationCount", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.VersionInstallationCounts)
 	VersionManifest    = one("RegistryVersion.fileManifest", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.ManifestsOf)
 	VersionQuality     = one("RegistryVersion.quality", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.QualityOf)
-	VersionPrevious    = one("RegistryVersion.previous", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.VersionsBefore)
+	AttemptLink        = one("PublishAttempt.link", func(a *models.PublishAttempt) *ids.ID { return &a.LinkID }, store.Org.RepoLinksByID)
+	AttemptVersion     = one("PublishAttempt.version", func(a *models.PublishAttempt) *ids.ID { return a.VersionID }, store.Org.VersionsByID)
+	EntryLink          = one("RegistryEntry.repoLink", func(e *models.RegistryEntry) *ids.ID { return &e.ID }, store.Org.RepoLinksOfEntries)
+	LinkAttempts       = page("RepoLink.attempts", func(l *models.RepoLink) *ids.ID { return &l.ID }, store.Org.AttemptsOfLinks)
+	LinkAuthor         = one("RepoLink.createdBy", func(l *models.RepoLink) *ids.ID { return l.CreatedByID }, store.Org.UsersByID)
+	LinkEntry          = one("RepoLink.entry", func(l *models.RepoLink) *ids.ID { return &l.EntryID }, store.Org.EntriesByID)
+	LinkInstallation   = one("RepoLink.installation", func(l *models.RepoLink) *ids.ID { return &l.RepoInstallationID }, store.Org.RepoInstallationsByID)
+	LinkLastAttempt    = one("RepoLink.lastAttempt", func(l *models.RepoLink) *ids.ID { return &l.ID }, store.Org.LastAttemptsOf)
 	OrganizationByID   = one("Query.organization", func(v *models.Viewer) *ids.ID { return &v.OrgID }, store.Org.OrganizationsByID)
+	// The edges of contributions.
+
+	ReportSnapshot     = one("ValidationReport.snapshot", func(r *models.ValidationReport) *ids.ID { return &r.SnapshotID }, store.Org.SnapshotsByID)
+	SkillSources       = page("Skill.sources", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.SourcesOf)
+	SnapshotAuthor     = one("Snapshot.createdBy", func(s *models.Snapshot) *ids.ID { return s.CreatedByID }, store.Org.UsersByID)
+	SnapshotFile       = oneBy("Snapshot.file", func(s *models.Snapshot) *ids.ID { return &s.ID }, store.Org.FileAt)
+	SnapshotFiles      = page("Snapshot.files", func(s *models.Snapshot) *ids.ID { return &s.ID }, store.Org.FilesOf)
+	SnapshotReport     = one("Snapshot.report", func(s *models.Snapshot) *ids.ID { return &s.ID }, store.Org.ReportsOfSnapshots)
+	SnapshotSource     = one("Snapshot.source", func(s *models.Snapshot) *ids.ID { return &s.SourceID }, store.Org.SourcesByID)
+	SourceAuthor       = one("CloudSource.createdBy", func(s *models.CloudSource) *ids.ID { return s.CreatedByID }, store.Org.UsersByID)
+	SourceCurrent      = one("CloudSource.currentSnapshot", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.CurrentSnapshots)
+	SourceInstallation = one("RepohostSource.installation", func(s *models.RepohostSource) *ids.ID { return s.BoundID }, store.Org.RepoInstallationsByID)
+	SourceReports      = page("CloudSource.validationReports", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.ReportsOf)
+	SourceSkill        = one("CloudSource.skill", func(s *models.CloudSource) *ids.ID { return s.SkillID }, store.Org.SkillsByID)
+	SourceSnapshots    = page("CloudSource.snapshots", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.SnapshotsOf)
+	SourceSuites       = page("CloudSource.suites", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.SuitesOf)
+	SuiteSource        = one("EvalSuite.source", func(s *models.EvalSuite) *ids.ID { return s.SourceID }, store.Org.SourcesByID)
+
+	ChangeBase         = one("CaseChange.base", func(c *models.CaseChange) *ids.ID { return &c.BaseID }, store.Org.ResultsByID)
+	ChangeHead         = one("CaseChange.head", func(c *models.CaseChange) *ids.ID { return &c.HeadID }, store.Org.ResultsByID)
+	ComparisonBase     = one("RunComparison.base", func(c *models.RunComparison) *ids.ID { return &c.BaseID }, store.Org.RunsByID)
+	ComparisonHead     = one("RunComparison.head", func(c *models.RunComparison) *ids.ID { return &c.HeadID }, store.Org.RunsByID)
+	EvidenceRun        = one("SuggestionEvidence.run", func(e *models.SuggestionEvidence) *ids.ID { return e.RunID }, store.Org.RunsByID)
+	ResultCase         = one("EvalResult.case", func(r *models.EvalResult) *ids.ID { return &r.RunID }, store.Org.CasesOfRuns)
+	ResultRun          = one("EvalResult.run", func(r *models.EvalResult) *ids.ID { return &r.RunID }, store.Org.RunsByID)
+	ReviewAuthor       = one("SuggestionReview.reviewedBy", func(r *models.SuggestionReview) *ids.ID { return r.ReviewedByID }, store.Org.UsersByID)
+	ReviewSuggestion   = one("SuggestionReview.suggestion", func(r *models.SuggestionReview) *ids.ID { return &r.SuggestionID }, store.Org.SuggestionsByID)
+	ReviewSuite        = one("SuggestionReview.appliedSuite", func(r *models.SuggestionReview) *ids.ID { return r.AppliedSuiteID }, store.Org.SuitesByID)
+	RunAuthor          = one("EvalRun.createdBy", func(r *models.EvalRun) *ids.ID { return r.CreatedByID }, store.Org.UsersByID)
+	RunPrevious        = one("EvalRun.previous", func(r *models.EvalRun) *ids.ID { return &r.ID }, store.Org.PreviousRuns)
+	RunResults         = list("EvalRun.results", func(r *models.EvalRun) *ids.ID { return &r.ID }, store.Org.ResultsOf)
+	RunRevision        = one("EvalRun.suiteRevision", func(r *models.EvalRun) *ids.ID { return &r.ID }, store.Org.RevisionsOfRuns)
+	RunSuite           = one("EvalRun.suite", func(r *models.EvalRun) *ids.ID { return &r.SuiteID }, store.Org.SuitesByID)
+	SimilarSuggestion  = one("SimilarSuggestion.suggestion", func(s *models.SimilarSuggestion) *ids.ID { return &s.SuggestionID }, store.Org.SuggestionsByID)
+	SkillSuggestions   = list("Skill.suggestions", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.SuggestionsOfSkills)
+	SuggestionEvidence = page("EvalSuggestion.evidence", func(s *models.EvalSuggestion) *ids.ID { return &s.ID }, store.Org.EvidenceOf)
+	SuggestionReview   = one("EvalSuggestion.review", func(s *models.EvalSuggestion) *ids.ID { return &s.ID }, store.Org.ReviewsOfSuggestions)
+	SuggestionSimilar  = many("EvalSuggestion.similar", func(s *models.EvalSuggestion) *ids.ID { return &s.ID }, store.Org.SimilarTo)
+	ReviewSource       = one("SuggestionReview.cloudSource", func(r *models.SuggestionReview) *ids.ID { return &r.SourceID }, store.Org.SourcesByID)
+	RunSnapshot        = one("EvalRun.snapshot", func(r *models.EvalRun) *ids.ID { return r.SnapshotID }, store.Org.SnapshotsByID)
+	SnapshotRuns       = page("Snapshot.runs", func(s *models.Snapshot) *ids.ID { return &s.ID }, store.Org.RunsOfSnapshots)
+	SourceReviews      = page("CloudSource.reviews", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.ReviewsOf)
+	SourceSuggestions  = list("CloudSource.suggestions", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.SuggestionsOf)
+	SuggestionSource   = one("EvalSuggestion.cloudSource", func(s *models.EvalSuggestion) *ids.ID { return &s.SourceID }, store.Org.SourcesByID)
+	SuiteRuns          = page("EvalSuite.runs", func(s *models.EvalSuite) *ids.ID { return &s.ID }, store.Org.RunsOf)
+	VersionPrevious    = one("RegistryVersion.previous", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.VersionsBefore)
 )
 
 // ownSkill is the skill of an entry; those of other organizations are not found.
@@ -83,12 +145,36 @@ var kinds = map[ids.Kind]func(store.Org, context.Context, []ids.ID) (map[ids.ID]
 	ids.Version:       asNodes(store.Org.VersionsByID),
 	ids.Release:       asNodes(store.Org.ReleasesByID),
 	ids.Installation:  asNodes(store.Org.InstallationsByID),
+	ids.RepoLink:      asNodes(store.Org.RepoLinksByID),
+	ids.Attempt:       asNodes(store.Org.PublishAttemptsByID),
+	ids.Delivery:      asNodes(store.Org.RepoDeliveriesByID),
 	ids.Event:         asNodes(store.Org.EventsByID),
 	ids.Organization:  asNodes(store.Org.OrganizationsByID),
 	ids.Skill:         asNodes(store.Org.SkillsByID),
 	ids.Suite:         asNodes(store.Org.SuitesByID),
 	ids.SuiteRevision: asNodes(store.Org.RevisionsByID),
 	ids.User:          asNodes(store.Org.UsersByID),
+	ids.Bundle:        asNodes(store.Org.BundlesByID),
+	ids.Proposal:      asNodes(store.Org.ProposalsByID),
+
+	ids.Snapshot:   asNodes(store.Org.SnapshotsByID),
+	ids.Source:     sourceNodes,
+	ids.Validation: asNodes(store.Org.ReportsByID),
+
+	ids.Suggestion: asNodes(store.Org.SuggestionsByID),
+	ids.Review:     asNodes(store.Org.ReviewsByID),
+	ids.Run:        asNodes(store.Org.RunsByID),
+	ids.RunResult:  asNodes(store.Org.ResultsByID),
+}
+
+// sourceNodes shows sources as what they are.
+func sourceNodes(o store.Org, ctx context.Context, keys []ids.ID) (map[ids.ID]models.Node, error) { //nolint:revive // as the batches of the store
+	found, err := o.SourcesByID(ctx, keys)
+	out := make(map[ids.ID]models.Node, len(found))
+	for id, s := range found {
+		out[id] = s.Typed()
+	}
+	return out, err
 }
 
 // nodes finds objects of any kind: one statement for each kind among the ids.

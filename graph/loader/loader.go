@@ -124,12 +124,20 @@ func one[P, C any](name string, key func(*P) *ids.ID, load func(store.Org, conte
 	}})
 }
 
+func oneBy[P, C any, A comparable](name string, key func(*P) *ids.ID, load Batch[C, A]) *Edge[P, C, A] {
+	return add(&Edge[P, C, A]{Name: name, Key: key, Load: load})
+}
+
 func many[P, C any, A comparable](name string, key func(*P) *ids.ID, load Batch[[]*C, A]) *Edge[P, []*C, A] {
 	return add(&Edge[P, []*C, A]{Name: name, Key: key, Load: load})
 }
 
+func list[P, C any, A comparable](name string, key func(*P) *ids.ID, load Batch[*models.Connection[C], A]) *Edge[P, *models.Connection[C], A] {
+	return add(&Edge[P, *models.Connection[C], A]{Name: name, Key: key, Load: load})
+}
+
 func page[P, C any](name string, key func(*P) *ids.ID, load Batch[*models.Connection[C], models.Window]) *Edge[P, *models.Connection[C], models.Window] {
-	return add(&Edge[P, *models.Connection[C], models.Window]{Name: name, Key: key, Load: load})
+	return list(name, key, load)
 }
 
 // One follows an edge that takes no arguments.

@@ -10,7 +10,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,10 +21,15 @@ import (
 
 	"skillgraph/internal/alerting"
 	"skillgraph/internal/blob"
+	"skillgraph/internal/codehost"
 	"skillgraph/internal/dbtest"
+	"skillgraph/internal/hosting"
 	"skillgraph/internal/ids"
 	"skillgraph/internal/jobs"
 	"skillgraph/internal/outbound"
+	"skillgraph/internal/registry"
+	"skillgraph/internal/repohost"
+	"skillgraph/internal/repohost/gitrepo"
 	"skillgraph/internal/server"
 	"skillgraph/internal/store"
 	"skillgraph/models"
@@ -34,6 +41,9 @@ type Server struct {
 	Handler  http.Handler // what answers there
 	Store    *store.Store
 	Blobs    *blob.Store
+	Hosting  *hosting.Hosting
+	Host     *codehost.Host
+	Repos    string                    // where the repositories of the code host are
 	Alerts   *jobs.Alerts              // no jobs run unless a test runs them
 	Database string                    // its URL
 	Keys     map[string]string         // API keys by who holds them
@@ -41,8 +51,8 @@ type Server struct {
 	Orgs     map[string]ids.ID         // organizations by name
 }
 
-// people are in every test: one of each role in acme, which is on the team plan, the owners of an organization on the
-// free plan and of one that is nobody's business, and a key that may do exactly one thing.
+// people are in every test: one of each role in acme, which is on the team plan, a key that may do exactly one thing, and the
+// owners of an organization on the free plan, of one on the pro plan, and of one that is nobody's business.
 var people = []struct {
 	name, org string
 	plan      models.Plan
@@ -55,6 +65,7 @@ var people = []struct {
 	{"viewer", "acme", models.PlanTeam, models.RoleViewer, nil},
 	{"installer", "acme", models.PlanTeam, models.RoleMember, []models.Permission{models.PermissionRegistryInstall}},
 	{"free", "small", models.PlanFree, models.RoleOwner, nil},
+	{"pro", "studio", models.PlanPro, models.RoleOwner, nil},
 	{"stranger", "other", models.PlanEnterprise, models.RoleOwner, nil},
 }
 
@@ -65,11 +76,25 @@ func New(t testing.TB) *Server {
 	return Open(t, url, dbtest.Open(t, url, store.Options{MaxConns: 10, Clock: clock(time.Now())}))
 }
 
+// WebhookSecret signs what the code host tells in tests.
+const WebhookSecret = "a secret between two"
+
 // Noon is when every test begins, so that scenarios can have dates in them.
 var Noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
+// clock never shows the same millisecond twice, so that what is made later is newer.
 func clock(start time.Time) func() time.Time {
-	return func() time.Time { return Noon.Add(time.Since(start)) }
+	var mu sync.Mutex
+	last := Noon
+	return func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		last = last.Add(time.Millisecond)
+		if now := Noon.Add(time.Since(start)); now.After(last) {
+			last = now
+		}
+		return last
+	}
 }
 
 // Open starts a server on a store.
@@ -80,11 +105,16 @@ func Open(t testing.TB, url string, db *store.Store) *Server {
 	require.NoError(t, err)
 	alerts := &jobs.Alerts{Sender: sender, Now: time.Now, Check: func(url string) error { return outbound.CheckURL(url, allow) }}
 	blobs := dbtest.Blobs(t, db)
-	srv, err := server.New(server.Config{Store: db, Alerts: alerts, Blobs: blobs})
+	repos := t.TempDir()
+	driver := repohost.NewLocal(repos)
+	sources := hosting.New(blobs, driver)
+	published := &registry.Registry{Blobs: blobs, Links: registry.Links{Store: db, Clock: time.Now}}
+	host := &codehost.Host{Driver: driver, Registry: published, BaseURL: "https://skills.example.com", Grants: true}
+	srv, err := server.New(server.Config{Store: db, Alerts: alerts, Registry: published, Sources: sources, Host: host, WebhookSecret: WebhookSecret})
 	require.NoError(t, err)
 	web := httptest.NewServer(srv)
 	t.Cleanup(web.Close)
-	s := &Server{URL: web.URL, Handler: srv, Store: db, Blobs: blobs, Alerts: alerts, Database: url, Keys: map[string]string{}, Viewers: map[string]*models.Viewer{}, Orgs: map[string]ids.ID{}}
+	s := &Server{URL: web.URL, Handler: srv, Store: db, Blobs: blobs, Hosting: sources, Host: host, Repos: repos, Alerts: alerts, Database: url, Keys: map[string]string{}, Viewers: map[string]*models.Viewer{}, Orgs: map[string]ids.ID{}}
 	for _, p := range people {
 		s.Keys[p.name], s.Viewers[p.name] = dbtest.Key(t, db, p.org, p.name+"@example.com", p.plan, p.role, p.can...)
 		s.Orgs[p.org] = s.Viewers[p.name].OrgID
@@ -114,12 +144,35 @@ func (s *Server) Org() store.Org {
 	return s.Store.Org(v.OrgID, v.UserID)
 }
 
+// Commit makes a tree the head of main in a repository of the code host, and returns the commit.
+func (s *Server) Commit(t testing.TB, repo string, tree gitrepo.Tree) string {
+	t.Helper()
+	hash, err := gitrepo.Commit(filepath.Join(s.Repos, repo+".git"), "main", tree, Noon)
+	require.NoError(t, err)
+	return hash
+}
+
+// Suggest brings the suggestions of acme up to date, as the jobs do.
+func (s *Server) Suggest(t testing.TB) {
+	t.Helper()
+	for {
+		n, err := s.Org().Suggest(t.Context())
+		require.NoError(t, err)
+		if n == 0 {
+			return
+		}
+	}
+}
+
 // Response is an answer that was read to its end.
 type Response struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
+
+// client shows a redirection as it is: a test that wants to follow it asks again.
+var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // Do sends a request with somebody's key ("" sends none).
 func (s *Server) Do(t testing.TB, who, method, path string, header http.Header, body []byte) Response {
@@ -133,7 +186,7 @@ func (s *Server) Do(t testing.TB, who, method, path string, header http.Header, 
 	if len(body) > 0 && req.Header.Get("Content-Type") == "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := client.Do(req)
 	require.NoError(t, err)
 	defer func() { _ = res.Body.Close() }()
 	b, err := io.ReadAll(res.Body)
@@ -166,6 +219,13 @@ func (s *Server) Query(t testing.TB, who, query string, variables map[string]any
 func (s *Server) REST(t testing.TB, who, method, path, body string) Response {
 	t.Helper()
 	return s.Do(t, who, method, path, nil, []byte(strings.TrimSpace(body)))
+}
+
+// Form posts a multipart form and returns the answer.
+func (s *Server) Form(t testing.TB, who, path string, parts ...Part) Response {
+	t.Helper()
+	header, body := Form(t, parts...)
+	return s.Do(t, who, http.MethodPost, path, header, body)
 }
 
 // JSON decodes the answer.

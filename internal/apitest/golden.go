@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
+
+	"skillgraph/internal/repohost/gitrepo"
 )
 
 // Golden runs every scenario in testdata/*.txtar: requests and their exact answers, one after the other.
@@ -28,7 +31,23 @@ import (
 //
 // A section graphql holds an operation in place of a request (a line "# key: member" chooses who asks), and a section
 // variables its variables. Ids are numbered in the order in which they appear; <id:1> in a request is that id again.
+// A section "commit acme/skills" holds a JSON object of paths and contents, and makes them the head of main in that repository.
+// A section suggest does what the jobs do that make suggestions.
 // <owner> and the other people are users' ids, <owner:key> their keys' ids, <org:acme> an organization's. Times are <time>. Without a Key, the owner asks; "Key: none" sends none. UPDATE=1 rewrites the answers.
+//
+// A form has a part in each line. Sections named folder/path are files, and "@folder" is the archive of a folder:
+//
+//	-- pdf-1/SKILL.md --
+//	…
+//	-- request --
+//	POST /api/v1/registry
+//	Content-Type: multipart/form-data
+//
+//	metadata: {"name": "pdf", "version": "1.0.0", "content_hash": "<sha256:pdf-1>"}
+//	archive: @pdf-1
+//
+// <archive:pdf-1> in an answer is those bytes, <server> the server's address, and <signed> what signs a link. It may be followed:
+// GET /downloads/<id:1>?<signed>.
 func Golden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(t, err)
@@ -42,9 +61,10 @@ func Golden(t *testing.T) {
 }
 
 func runScenario(t *testing.T, file string) {
-	archive, err := txtar.ParseFile(file)
+	scenes, err := txtar.ParseFile(file)
 	require.NoError(t, err)
-	s := &scenario{server: New(t), names: map[string]string{}, ids: map[string]string{}}
+	s := &scenario{server: New(t), names: map[string]string{}, ids: map[string]string{}, archives: map[string][]byte{}, signed: map[string]string{}}
+	s.pack(t, scenes)
 	for name, v := range s.server.Viewers {
 		s.know("<"+name+">", v.UserID.String())
 		s.know("<"+name+":key>", v.KeyID.String())
@@ -53,17 +73,30 @@ func runScenario(t *testing.T, file string) {
 		s.know("<org:"+name+">", id.String())
 	}
 	update := os.Getenv("UPDATE") != ""
-	for i := 0; i < len(archive.Files); i++ {
+	for i := 0; i < len(scenes.Files); i++ {
 		var vars []byte
-		ask := archive.Files[i]
-		if i+1 < len(archive.Files) && archive.Files[i+1].Name == "variables" {
+		ask := scenes.Files[i]
+		if repo, is := strings.CutPrefix(ask.Name, "commit "); is {
+			var files map[string]string
+			require.NoError(t, json.Unmarshal(ask.Data, &files), file)
+			s.server.Commit(t, repo, gitrepo.Files(files))
+			continue
+		}
+		if ask.Name == "suggest" {
+			s.server.Suggest(t)
+			continue
+		}
+		if strings.Contains(ask.Name, "/") {
+			continue // a file of an archive
+		}
+		if i+1 < len(scenes.Files) && scenes.Files[i+1].Name == "variables" {
 			i++
-			vars = archive.Files[i].Data
+			vars = scenes.Files[i].Data
 		}
 		got := s.ask(t, ask, vars)
 		i++
-		require.Less(t, i, len(archive.Files), "%s: a request without a response", file)
-		want := &archive.Files[i]
+		require.Less(t, i, len(scenes.Files), "%s: a request without a response", file)
+		want := &scenes.Files[i]
 		require.True(t, strings.HasPrefix(want.Name, "response"), "%s: %s where a response belongs", file, want.Name)
 		name, body := fmt.Sprintf("response %d", got.Status), s.show(got)
 		if update {
@@ -73,7 +106,7 @@ func runScenario(t *testing.T, file string) {
 		require.Equal(t, want.Name+"\n"+strings.TrimRight(string(want.Data), "\n"), name+"\n"+strings.TrimRight(body, "\n"), "%s after\n%s", file, ask.Data)
 	}
 	if update {
-		require.NoError(t, os.WriteFile(file, txtar.Format(archive), 0o600))
+		require.NoError(t, os.WriteFile(file, txtar.Format(scenes), 0o600))
 	}
 }
 
@@ -82,6 +115,9 @@ type scenario struct {
 	names  map[string]string // id -> its name in the file
 	ids    map[string]string // and back
 	count  int
+
+	archives map[string][]byte // by the names of their folders
+	signed   map[string]string // links that were shown, by how
 }
 
 func (s *scenario) know(name, id string) { s.names[id], s.ids[name] = name, id }
@@ -116,15 +152,19 @@ func (s *scenario) ask(t *testing.T, f txtar.File, vars []byte) Response {
 			header.Add(name, value)
 		}
 	}
-	return s.server.Do(t, who, method, path, header, []byte(strings.TrimSpace(body)))
+	raw := []byte(strings.TrimSpace(body))
+	if header.Get("Content-Type") == "multipart/form-data" {
+		header, raw = s.form(t, string(raw))
+	}
+	return s.server.Do(t, who, method, path, header, raw)
 }
 
-// fill puts the ids back that an earlier answer showed.
+// fill puts the ids and links back that an earlier answer showed.
 func (s *scenario) fill(text string) string {
 	for name, id := range s.ids {
 		text = strings.ReplaceAll(text, name, id)
 	}
-	return text
+	return anyLink.ReplaceAllStringFunc(text, func(shown string) string { return s.signed[shown] })
 }
 
 var (
@@ -132,10 +172,13 @@ var (
 	anyTime   = regexp.MustCompile(`"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"`)
 	anyCursor = regexp.MustCompile(`("(?:cursor|startCursor|endCursor)": )"[^"]+"`)
 	anyKey    = regexp.MustCompile(`(?:sg_live|whsec)_[A-Za-z0-9]+`)
+	anyPerson = regexp.MustCompile(`("contributor_?[hH]ash": )"[0-9a-f]{64}"`) // every server has a secret of its own
+	anySigned = regexp.MustCompile(`(/downloads/[0-9a-f-]+\?)(expires=[0-9]+&signature=[0-9a-f]+)`)
+	anyLink   = regexp.MustCompile(`/downloads/[0-9a-f-]+\?<signed>`)
 )
 
 // shown are the headers that are part of the contract.
-var shown = []string{"Allow", "ETag", "Retry-After", "WWW-Authenticate", "X-Truncated"}
+var shown = []string{"Allow", "Content-Disposition", "ETag", "Location", "RateLimit-Limit", "RateLimit-Remaining", "Retry-After", "WWW-Authenticate", "X-Truncated"}
 
 // show is an answer as it stands in a file.
 func (s *scenario) show(r Response) string {
@@ -148,22 +191,74 @@ func (s *scenario) show(r Response) string {
 	if b.Len() > 0 && len(r.Body) > 0 {
 		b.WriteByte('\n')
 	}
-	var indented bytes.Buffer
-	if json.Indent(&indented, r.Body, "", "  ") == nil {
-		b.Write(bytes.TrimSpace(indented.Bytes()))
-	} else {
-		b.Write(r.Body)
+	b.WriteString(s.body(r.Body))
+	text := anySigned.ReplaceAllStringFunc(b.String(), func(link string) string {
+		shown := anySigned.ReplaceAllString(link, "$1<signed>")
+		s.signed[shown] = link
+		return shown
+	})
+	for name := range s.archives {
+		text = strings.ReplaceAll(text, s.ids["<sha256:"+name+">"], "<sha256:"+name+">")
 	}
-	text := anyUUID.ReplaceAllStringFunc(b.String(), func(id string) string {
+	text = anyUUID.ReplaceAllStringFunc(text, func(id string) string {
 		if s.names[id] == "" {
 			s.count++
 			s.know("<id:"+strconv.Itoa(s.count)+">", id)
 		}
 		return s.names[id]
 	})
+	text = strings.ReplaceAll(text, s.server.URL, "<server>")
 	text = anyTime.ReplaceAllString(text, `"<time>"`)
 	text = anyCursor.ReplaceAllString(text, `$1"<cursor>"`)
 	text = anyKey.ReplaceAllString(text, "<key>")
+	text = anyPerson.ReplaceAllString(text, `$1"<hash>"`)
 	text = strings.ReplaceAll(text, r.Header.Get("X-Request-Id"), "<request>")
 	return strings.TrimSuffix(text, "\n") + "\n"
+}
+
+// body is JSON on several lines, the name of an archive, or what it is.
+func (s *scenario) body(raw []byte) string {
+	for name, packed := range s.archives {
+		if bytes.Equal(raw, packed) {
+			return "<archive:" + name + ">"
+		}
+	}
+	var indented bytes.Buffer
+	if json.Indent(&indented, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return strings.TrimSpace(indented.String())
+}
+
+// pack makes the archives of a file's folders.
+func (s *scenario) pack(t *testing.T, from *txtar.Archive) {
+	folders := map[string]map[string]string{}
+	for _, f := range from.Files {
+		if folder, path, ok := strings.Cut(f.Name, "/"); ok {
+			if folders[folder] == nil {
+				folders[folder] = map[string]string{}
+			}
+			folders[folder][path] = string(f.Data)
+		}
+	}
+	for folder, files := range folders {
+		s.archives[folder] = Archive(t, files)
+		s.know("<sha256:"+folder+">", fmt.Sprintf("%x", sha256.Sum256(s.archives[folder])))
+	}
+}
+
+// form is the body that the lines of a form stand for, and its header.
+func (s *scenario) form(t *testing.T, text string) (http.Header, []byte) {
+	var parts []Part
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(line, ":")
+		value = strings.TrimSpace(value)
+		p := Part{Name: name, Content: []byte(value)}
+		if folder, ok := strings.CutPrefix(value, "@"); ok {
+			require.Contains(t, s.archives, folder)
+			p.File, p.Content = folder+".tar.gz", s.archives[folder]
+		}
+		parts = append(parts, p)
+	}
+	return Form(t, parts...)
 }

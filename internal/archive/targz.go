@@ -21,6 +21,24 @@ const (
 // TarGz visits the files of a tar.gz, which it reads to the very end: a stream that is cut off, or that has anything after its
 // end, is refused. So is a second gzip member, since programs disagree on whether it belongs to the archive.
 func TarGz(r io.Reader, visit Visit) error {
+	var gate gate
+	return tarGz(r, &gate, func(h *tar.Header, content io.Reader) error {
+		if err := allowed(h); err != nil {
+			return err
+		}
+		dir := h.Typeflag == tar.TypeDir
+		clean, err := gate.enter(h.Name, dir, h.Size)
+		if err != nil || dir {
+			return err
+		}
+		return pass(visit, clean, h.Name, h.Size, content)
+	})
+}
+
+// each is shown every entry, and reads its content to the end.
+type each func(h *tar.Header, content io.Reader) error
+
+func tarGz(r io.Reader, gate *gate, each each) error {
 	in := &packed{r: r}
 	buffered := bufio.NewReader(in) // gzip reads no further than its end from one that has ReadByte
 	gz, err := gzip.NewReader(buffered)
@@ -29,7 +47,7 @@ func TarGz(r io.Reader, visit Visit) error {
 	}
 	gz.Multistream(false)
 	out := &unpacked{r: gz, in: in}
-	if err := readTar(out, visit); err != nil {
+	if err := readTar(out, gate, each); err != nil {
 		return err
 	}
 	if err := onlyZeros(out); err != nil {
@@ -41,8 +59,7 @@ func TarGz(r io.Reader, visit Visit) error {
 	return nil
 }
 
-func readTar(out *unpacked, visit Visit) error {
-	var gate gate
+func readTar(out *unpacked, gate *gate, each each) error {
 	files := tar.NewReader(out)
 	for {
 		end := out.n + (block-out.n%block)%block // of what was read, with its padding
@@ -61,18 +78,8 @@ func readTar(out *unpacked, visit Visit) error {
 			}
 			continue
 		}
-		if err := allowed(h); err != nil {
+		if err := each(h, files); err != nil {
 			return err
-		}
-		dir := h.Typeflag == tar.TypeDir
-		clean, err := gate.enter(h.Name, dir, h.Size)
-		if err != nil {
-			return err
-		}
-		if !dir {
-			if err := pass(visit, clean, h.Name, h.Size, files); err != nil {
-				return err
-			}
 		}
 	}
 }

@@ -30,7 +30,7 @@ func Zip(r io.ReaderAt, size int64, visit Visit) error {
 		return tooLargePacked()
 	}
 	r = readerAt{r}
-	headers, err := readDirectory(r, size)
+	dir, err := readDirectory(r, size)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func Zip(r io.ReaderAt, size int64, visit Visit) error {
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // we have our own rules for paths
 		return broken(err, "is not a readable zip archive")
 	}
-	paths, err := checkFiles(r, archive.File, headers)
+	paths, err := checkFiles(r, archive.File, dir)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func Zip(r io.ReaderAt, size int64, visit Visit) error {
 		}
 		content, err := f.Open()
 		if err != nil {
-			return broken(err, "%s is damaged", quote(f.Name))
+			return broken(err, "%s is damaged or cut off", quote(f.Name))
 		}
 		err = pass(visit, paths[i], f.Name, int64(f.UncompressedSize64), content)
 		_ = content.Close()
@@ -59,55 +59,62 @@ func Zip(r io.ReaderAt, size int64, visit Visit) error {
 	return nil
 }
 
-// readDirectory walks the directory before a library makes an object of everything in it. It returns where the entries begin.
-func readDirectory(r io.ReaderAt, size int64) ([]int64, error) {
+// directory is what a zip ends with.
+type directory struct {
+	begin int64
+	files []int64 // where they begin, in its order
+}
+
+// readDirectory walks the directory before a library makes an object of everything in it.
+func readDirectory(r io.ReaderAt, size int64) (d directory, err error) {
 	tail := make([]byte, min(size, endLength+maxComment))
 	if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
-		return nil, broken(err, "is not a zip archive")
+		return d, broken(err, "is not a zip archive")
 	}
 	at := bytes.LastIndex(tail[:max(0, len(tail)-endLength+4)], []byte("PK\x05\x06"))
 	if at < 0 {
-		return nil, errs.At().Because("is not a zip archive, or it is cut off")
+		return d, errs.At().Because("is not a zip archive, or it is cut off")
 	}
 	end := tail[at:]
-	disk, count, length, begin := u16(end, 4)|u16(end, 6), u16(end, 10), u32(end, 12), u32(end, 16)
+	disk, count, length := u16(end, 4)|u16(end, 6), u16(end, 10), u32(end, 12)
+	d.begin = u32(end, 16)
 	switch {
 	case endLength+u16(end, 20) != int64(len(end)):
-		return nil, errs.At().Because("has something after its end, or it is cut off")
-	case count == 0xffff || length == 0xffffffff || begin == 0xffffffff:
-		return nil, errs.New(errs.TooLarge, "The archive is in the format of very large ones, zip64")
+		return d, errs.At().Because("has something after its end, or it is cut off")
+	case count == 0xffff || length == 0xffffffff || d.begin == 0xffffffff:
+		return d, errs.New(errs.TooLarge, "The archive is in the format of very large ones, zip64")
 	case disk != 0 || u16(end, 8) != count:
-		return nil, errs.At().Because("is one part of several")
+		return d, errs.At().Because("is one part of several")
 	case count > MaxEntries:
-		return nil, tooMany()
+		return d, tooMany()
 	case length > maxDirectory:
-		return nil, errs.New(errs.TooLarge, "The archive's directory is larger than %d MiB", maxDirectory>>20)
-	case begin+length != size-int64(len(end)):
-		return nil, errs.At().Because("does not end with its directory, or does not begin with its first file")
+		return d, errs.New(errs.TooLarge, "The archive's directory is larger than %d MiB", maxDirectory>>20)
+	case d.begin+length != size-int64(len(end)):
+		return d, errs.At().Because("does not end with its directory, or does not begin with its first file")
 	}
-	headers, err := walkDirectory(io.NewSectionReader(r, begin, length))
-	if err == nil && int64(len(headers)) != count {
-		err = errs.At().Because("says that it has %d entries, and has %d", count, len(headers))
+	d.files, err = walkDirectory(io.NewSectionReader(r, d.begin, length))
+	if err == nil && int64(len(d.files)) != count {
+		err = errs.At().Because("says that it has %d entries, and has %d", count, len(d.files))
 	}
-	return headers, err
+	return d, err
 }
 
 func u16(b []byte, i int) int64 { return int64(binary.LittleEndian.Uint16(b[i:])) }
 func u32(b []byte, i int) int64 { return int64(binary.LittleEndian.Uint32(b[i:])) }
 
-func walkDirectory(directory io.Reader) (headers []int64, err error) {
-	in := bufio.NewReader(directory)
+func walkDirectory(r io.Reader) (files []int64, err error) {
+	in := bufio.NewReader(r)
 	head := make([]byte, directoryLength)
 	for {
 		if _, err := io.ReadFull(in, head); errors.Is(err, io.EOF) {
-			return headers, nil
+			return files, nil
 		} else if err != nil {
 			return nil, broken(err, "has a directory that is cut off")
 		}
 		if string(head[:4]) != "PK\x01\x02" {
 			return nil, errs.At().Because("has a directory with something else in it")
 		}
-		if headers = append(headers, u32(head, 42)); len(headers) > MaxEntries {
+		if files = append(files, u32(head, 42)); len(files) > MaxEntries {
 			return nil, tooMany()
 		}
 		if _, err := in.Discard(int(u16(head, 28) + u16(head, 30) + u16(head, 32))); err != nil { // name, more fields, comment
@@ -117,7 +124,7 @@ func walkDirectory(directory io.Reader) (headers []int64, err error) {
 }
 
 // checkFiles checks every entry before the first is read, and returns their paths.
-func checkFiles(r io.ReaderAt, files []*zip.File, headers []int64) ([]string, error) {
+func checkFiles(r io.ReaderAt, files []*zip.File, dir directory) ([]string, error) {
 	var gate gate
 	var packed int64
 	paths := make([]string, len(files))
@@ -135,7 +142,7 @@ func checkFiles(r io.ReaderAt, files []*zip.File, headers []int64) ([]string, er
 	if gate.bytes > ratioFrom && gate.bytes > maxRatio*packed {
 		return nil, bomb()
 	}
-	return paths, checkPlaces(r, files, headers)
+	return paths, checkPlaces(r, files, dir)
 }
 
 func isDir(f *zip.File) bool { return strings.HasSuffix(f.Name, "/") }
@@ -169,15 +176,15 @@ func allowedInZip(f *zip.File) error {
 
 // checkPlaces makes sure that the files lie one after the other, each under its own name: bytes that serve several files make a
 // bomb, and a second name or size is what another program would go by.
-func checkPlaces(r io.ReaderAt, files []*zip.File, headers []int64) error {
+func checkPlaces(r io.ReaderAt, files []*zip.File, dir directory) error {
 	order := make([]int, len(files))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(headers[a], headers[b]) })
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(dir.files[a], dir.files[b]) })
 	var end int64
 	for n, i := range order {
-		f, begin := files[i], headers[i]
+		f, begin := files[i], dir.files[i]
 		if n == 0 && begin != 0 {
 			return errs.At().Because("has something before its first file")
 		}
@@ -189,9 +196,11 @@ func checkPlaces(r io.ReaderAt, files []*zip.File, headers []int64) error {
 		}
 		data, err := f.DataOffset()
 		if err != nil {
-			return broken(err, "%s is damaged", quote(f.Name))
+			return broken(err, "%s is damaged or cut off", quote(f.Name))
 		}
-		end = data + int64(min(f.CompressedSize64, MaxPacked+1))
+		if end = data + int64(min(f.CompressedSize64, MaxPacked)); end > dir.begin {
+			return refuse(f.Name, "it is larger than the archive")
+		}
 	}
 	return nil
 }
@@ -201,7 +210,7 @@ func agrees(r io.ReaderAt, f *zip.File, at int64) error {
 	const sizesFollow = 1 << 3
 	head := make([]byte, localLength+len(f.Name))
 	if _, err := r.ReadAt(head, at); err != nil {
-		return broken(err, "%s is damaged", quote(f.Name))
+		return broken(err, "%s is damaged or cut off", quote(f.Name))
 	}
 	known := u32(head, 22) != 0xffffffff && u16(head, 6)&sizesFollow == 0
 	switch {

@@ -71,7 +71,7 @@ const orgOfKey = "SELECT org_id FROM api_keys WHERE hash = $1 AND revoked_at IS 
 func BenchmarkQueries(b *testing.B) {
 	s := apitest.New(b)
 	populate(b, s)
-	other, err := server.New(server.Config{Store: s.Store, Alerts: s.Alerts, Blobs: s.Blobs, Executor: graph.Gqlgen, Clock: func() time.Time { return apitest.Noon }})
+	other, err := server.New(server.Config{Store: s.Store, Alerts: s.Alerts, Registry: s.Host.Registry, Sources: s.Hosting, Host: s.Host, Executor: graph.Gqlgen, Clock: func() time.Time { return apitest.Noon }})
 	require.NoError(b, err)
 	old := httptest.NewServer(other)
 	b.Cleanup(old.Close)

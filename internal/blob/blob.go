@@ -95,7 +95,11 @@ func (s *Store) Put(ctx context.Context, hash string, size int64, content io.Rea
 	if err := s.ledger.TouchBlob(ctx, hash, size); err != nil {
 		return err
 	}
-	return s.bucket.put(ctx, hash, &checked{r: content, hash: sha256.New(), want: hash, left: size})
+	c := &checked{r: content, hash: sha256.New(), want: hash, left: size}
+	if err := s.bucket.put(ctx, hash, c); c.err == nil {
+		return err
+	}
+	return c.err // in its own words, not in those of whoever wanted to send it
 }
 
 // Open opens a blob for reading, after comparing all of it with its hash: the error is ErrMissing or ErrCorrupt where it is
@@ -161,13 +165,13 @@ func (r *Reader) ModTime() time.Time { return r.modTime }
 
 func (r *Reader) verify(want string) error {
 	h := sha256.New()
-	if _, err := io.Copy(h, r); err != nil {
-		return err
-	}
-	if hex.EncodeToString(h.Sum(nil)) != want {
+	n, err := io.Copy(h, r)
+	if (err == nil || n == r.size) && hex.EncodeToString(h.Sum(nil)) != want { // at the end S3 may complain first
 		return fmt.Errorf("%w: %s", ErrCorrupt, want)
 	}
-	_, err := r.Seek(0, io.SeekStart)
+	if err == nil {
+		_, err = r.Seek(0, io.SeekStart)
+	}
 	return err
 }
 
@@ -177,6 +181,7 @@ type checked struct {
 	hash hash.Hash
 	want string
 	left int64
+	err  error // that it failed with
 }
 
 func (c *checked) Read(p []byte) (int, error) {
@@ -184,8 +189,12 @@ func (c *checked) Read(p []byte) (int, error) {
 	c.hash.Write(p[:n])
 	c.left -= int64(n)
 	atEnd := errors.Is(err, io.EOF)
-	if c.left < 0 || atEnd && (c.left != 0 || hex.EncodeToString(c.hash.Sum(nil)) != c.want) {
-		return 0, fmt.Errorf("%w: %s", ErrCorrupt, c.want)
+	switch {
+	case c.left < 0 || atEnd && (c.left != 0 || hex.EncodeToString(c.hash.Sum(nil)) != c.want):
+		c.err = fmt.Errorf("%w: %s", ErrCorrupt, c.want)
+		return 0, c.err
+	case err != nil && !atEnd:
+		c.err = err
 	}
 	return n, err
 }

@@ -21,6 +21,8 @@ type remote struct {
 	prefix string // of the keys
 }
 
+const partSize = 5 << 20 // the least that S3 allows
+
 func openS3(ctx context.Context, at string) (*remote, error) {
 	b, err := blob.OpenBucket(ctx, at)
 	if err != nil {
@@ -45,8 +47,8 @@ func openS3(ctx context.Context, at string) (*remote, error) {
 }
 
 func (r *remote) put(ctx context.Context, hash string, content io.Reader) error {
-	// Upload gives up what it has sent when content fails. It keeps some parts of 8 MiB in memory on the way.
-	return r.Upload(ctx, hash, content, &blob.WriterOptions{ContentType: "application/octet-stream", DisableContentTypeDetection: true})
+	// Upload gives up what it has sent when content fails. What is larger than a part is sent in parts, some of which are in memory.
+	return r.Upload(ctx, hash, content, &blob.WriterOptions{ContentType: "application/octet-stream", BufferSize: partSize, MaxConcurrency: 2})
 }
 
 func (r *remote) open(ctx context.Context, hash string) (*Reader, error) {

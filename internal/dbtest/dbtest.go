@@ -151,6 +151,16 @@ func Exec(t testing.TB, url, sql string, args ...any) {
 	require.NoError(t, err)
 }
 
+// Count is how many rows a table has.
+func Count(t testing.TB, url, table string) (n int) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer func() { _ = conn.Close(context.Background()) }()
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM "+pgx.Identifier{table}.Sanitize()).Scan(&n))
+	return n
+}
+
 // Key makes an organization, a member and a key, and says who the key stands for.
 func Key(t testing.TB, s *store.Store, org, email string, plan models.Plan, role models.Role, can ...models.Permission) (string, *models.Viewer) {
 	t.Helper()

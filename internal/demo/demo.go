@@ -4,18 +4,21 @@ package demo
 import (
 	"context"
 	"slices"
-	"time"
 
 	"skillgraph/internal/blob"
+	"skillgraph/internal/hosting"
 	"skillgraph/internal/ids"
+	"skillgraph/internal/repohost"
 	"skillgraph/internal/store"
 	"skillgraph/models"
 )
 
 const orgName = "demo"
 
-// Load makes the demo organizations, unless they are there, and returns a key of the first one's owner.
-func Load(ctx context.Context, s *store.Store, _ *blob.Store, now time.Time) (string, error) {
+// Load makes the demo organizations, unless they are there, and returns a key of the first one's owner. repos is the folder of
+// the local code host.
+func Load(ctx context.Context, s *store.Store, blobs *blob.Store, repos string, clock *Clock) (string, error) {
+	now := clock.Now()
 	orgs, err := s.Organizations(ctx)
 	if err != nil {
 		return "", err
@@ -29,32 +32,52 @@ func Load(ctx context.Context, s *store.Store, _ *blob.Store, now time.Time) (st
 	if err != nil {
 		return "", err
 	}
+	if err := sources(ctx, hosting.New(blobs, repohost.NewLocal(repos)), repos, ada, s.Org(ada.ID(), grace.ID), now); err != nil {
+		return "", err
+	}
 	if err := suites(ctx, ada, s.Org(ada.ID(), grace.ID)); err != nil {
 		return "", err
 	}
-	if err := telemetry(ctx, ada, demoSkills, now, 1); err != nil {
+	own := newShelf(blobs, clock, demoSteps, ada, s.Org(ada.ID(), grace.ID))
+	if err := telemetry(ctx, ada, demoSkills, own, 1); err != nil {
 		return "", err
 	}
 	if err := alerts(ctx, ada); err != nil {
 		return "", err
 	}
-	return key, others(ctx, s, now)
+	if err := runs(ctx, ada, s.Org(ada.ID(), grace.ID), now); err != nil {
+		return "", err
+	}
+	if err := signals(ctx, s, ada, now); err != nil {
+		return "", err
+	}
+	linus, barbara, public, err := others(ctx, s, blobs, clock)
+	if err != nil {
+		return "", err
+	}
+	v, err := s.Viewer(ctx, key)
+	if err != nil {
+		return "", err
+	}
+	if err := bundles(ctx, v.UserID, []actor{s.Org(ada.ID(), grace.ID), linus, barbara}, now); err != nil {
+		return "", err
+	}
+	return key, own.install(ctx, ada, public, "ada-laptop")
 }
 
-// others are two organizations that the first one must never see.
-func others(ctx context.Context, s *store.Store, now time.Time) error {
-	_, linus, err := owner(ctx, s, "northwind", "linus@example.org", models.PlanTeam)
-	if err != nil {
-		return err
+// others are two organizations of which the first one must see no more than a public entry.
+func others(ctx context.Context, s *store.Store, blobs *blob.Store, clock *Clock) (linus, barbara actor, public ids.ID, err error) {
+	if _, linus, err = owner(ctx, s, "northwind", "linus@example.org", models.PlanTeam); err != nil {
+		return linus, barbara, public, err
 	}
-	if err := telemetry(ctx, linus, demoSkills[:4], now, 2); err != nil {
-		return err
+	theirs := newShelf(blobs, clock, otherSteps, linus)
+	if err := telemetry(ctx, linus, demoSkills[:4], theirs, 2); err != nil {
+		return linus, barbara, public, err
 	}
-	_, barbara, err := owner(ctx, s, "tinkerers", "barbara@example.net", models.PlanFree)
-	if err != nil {
-		return err
+	if _, barbara, err = owner(ctx, s, "tinkerers", "barbara@example.net", models.PlanFree); err != nil {
+		return linus, barbara, public, err
 	}
-	return telemetry(ctx, barbara, demoSkills[5:7], now, 3)
+	return linus, barbara, theirs.entries["letter-writer"], telemetry(ctx, barbara, demoSkills[5:7], newShelf(blobs, clock, nil), 3)
 }
 
 func owner(ctx context.Context, s *store.Store, org, email string, plan models.Plan) (string, actor, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"skillgraph/internal/ids"
@@ -47,10 +48,19 @@ var (
 	demoModel = []string{"large-3", "large-4", "small-2"}
 )
 
-// telemetry pushes 90 days of sessions, a week at a time.
-func telemetry(ctx context.Context, by actor, skills []skill, now time.Time, seed uint64) error {
-	g := &generator{rand: rand.New(rand.NewPCG(seed, 1)), org: by.ID().String()[:8], now: now}
+// telemetry pushes 90 days of sessions, a week at a time, while the registry goes its way: a version is published with what
+// was known of its skill by then, and sessions report the version that was current.
+func telemetry(ctx context.Context, by actor, skills []skill, shelf *shelf, seed uint64) error {
+	g := &generator{rand: rand.New(rand.NewPCG(seed, 1)), org: by.ID().String()[:8], now: shelf.clock.now, hashes: shelf.hashes}
 	for day := demoDays; day >= 0; day-- {
+		if slices.ContainsFunc(shelf.steps, func(s step) bool { return s.ago == day }) {
+			if err := g.push(ctx, by); err != nil {
+				return err
+			}
+		}
+		if err := shelf.day(ctx, day); err != nil {
+			return err
+		}
 		for _, s := range skills {
 			g.day(s, day)
 		}
@@ -68,6 +78,8 @@ type generator struct {
 	org  string
 	now  time.Time
 	n    int
+
+	hashes map[string]string // of the versions that are current, by skill
 	models.Canonical
 }
 
@@ -109,9 +121,9 @@ func (g *generator) session(s skill, at time.Time, broken bool) {
 	prompt := id + "-prompt"
 	g.Prompts = append(g.Prompts, models.PromptRecord{PromptID: prompt, SessionID: id, OccurredAt: &at, PromptText: &text, PromptKind: &kind, IsActionable: &yes})
 	fires := g.rand.Float64() < s.triggers
-	g.invoke(s, id, prompt, at, fires, broken)
+	g.invoke(s, id, prompt, at, fires)
 	if !fires && s.rival != "" && g.rand.Float64() < .7 {
-		g.invoke(skill{name: s.rival, confidence: .66}, id, prompt, at, true, false)
+		g.invoke(skill{name: s.rival, confidence: .66}, id, prompt, at, true)
 	}
 	calls, turns, errors := int64(1+g.rand.IntN(20)), int64(1+g.rand.IntN(8)), int64(g.rand.IntN(3))
 	g.Facts = append(g.Facts, models.FactRecord{FactID: id + "-fact", SessionID: id, OccurredAt: &end, TotalToolCalls: &calls, AssistantTurns: &turns, ErrorsEncountered: &errors})
@@ -120,14 +132,14 @@ func (g *generator) session(s skill, at time.Time, broken bool) {
 	}
 }
 
-func (g *generator) invoke(s skill, session, prompt string, at time.Time, fires, broken bool) {
-	mode, version := "implicit", "v1-"+s.name
-	if broken {
-		version = "v2-" + s.name
-	}
+func (g *generator) invoke(s skill, session, prompt string, at time.Time, fires bool) {
+	mode := "implicit"
 	r := models.InvocationRecord{
 		InvocationID: session + "-" + s.name, SessionID: session, OccurredAt: &at, SkillName: s.name,
-		Triggered: &fires, InvocationMode: &mode, MatchedPromptID: &prompt, VersionHash: &version,
+		Triggered: &fires, InvocationMode: &mode, MatchedPromptID: &prompt,
+	}
+	if hash, published := g.hashes[s.name]; published {
+		r.VersionHash = &hash
 	}
 	if g.rand.Float64() < .85 {
 		c := math.Round(min(1, max(0, s.confidence+g.rand.NormFloat64()*.06))*1000) / 1000

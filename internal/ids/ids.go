@@ -218,6 +218,24 @@ func (id *ID) UnmarshalGQL(v any) (err error) {
 	return err
 }
 
+// SourceID is the id of a cloud source where it is shown as such: with its prefix.
+type SourceID ID
+
+// MarshalGQL writes the scalar ID.
+func (id SourceID) MarshalGQL(w io.Writer) { _, _ = w.Write(id.AppendGQL(nil)) }
+
+// AppendGQL writes it to bytes.
+func (id SourceID) AppendGQL(b []byte) []byte {
+	b = append(append(b, '"'), SourcePrefix...)
+	start := len(b)
+	b = append(b, make([]byte, 36)...)
+	ID(id).encode(b[start:])
+	return append(b, '"')
+}
+
+// UnmarshalGQL takes it with or without the prefix, as every id.
+func (id *SourceID) UnmarshalGQL(v any) error { return (*ID)(id).UnmarshalGQL(v) }
+
 // UUIDValue and ScanUUID let pgx send and receive ids in binary.
 func (id ID) UUIDValue() (pgtype.UUID, error) { return pgtype.UUID{Bytes: id, Valid: true}, nil }
 

@@ -77,3 +77,19 @@ func TestDerive(t *testing.T) {
 	require.Equal(t, byte(8), id[6]>>4, "version 8")
 	require.Equal(t, byte(2), id[8]>>6, "RFC 9562 variant")
 }
+
+// A source's id is shown with its prefix, and taken with or without it, as every id.
+func TestSourceID(t *testing.T) {
+	t.Parallel()
+	id := New(Source, time.Now())
+	var b strings.Builder
+	SourceID(id).MarshalGQL(&b)
+	require.Equal(t, `"src_`+id.String()+`"`, b.String())
+	for _, text := range []string{id.String(), "src_" + id.String()} {
+		var got SourceID
+		require.NoError(t, got.UnmarshalGQL(text))
+		require.Equal(t, id, ID(got))
+	}
+	require.Error(t, new(SourceID).UnmarshalGQL("src_"))
+	require.Error(t, new(SourceID).UnmarshalGQL(7))
+}

@@ -159,6 +159,9 @@ func (*pruneWorker) Timeout(*river.Job[pruneJob]) time.Duration { return 4 * tim
 
 // Work deletes what is too old.
 func (w *pruneWorker) Work(ctx context.Context, _ *river.Job[pruneJob]) error {
+	if err := w.store.PruneDeliveries(ctx); err != nil {
+		return err
+	}
 	sessions, events, err := w.store.Prune(ctx)
 	if sessions+events > 0 {
 		slog.InfoContext(ctx, "deleted what is too old", "sessions", sessions, "events", events)

@@ -1,5 +1,6 @@
-// Package jobs does the work that leaves the process or that nobody waits for: it evaluates alerts, tells people, and
-// deletes what is too old or nobody needs. Jobs are at least once, so every worker may be run twice for the same thing.
+// Package jobs does the work that leaves the process or that nobody waits for: it evaluates alerts, tells people, publishes from
+// repositories, makes suggestions and proposals, and deletes what is too old or nobody needs. Jobs are at least once, so every worker may be
+// run twice for the same thing.
 package jobs
 
 import (
@@ -13,6 +14,9 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"skillgraph/internal/blob"
+	"skillgraph/internal/codehost"
+	"skillgraph/internal/hosting"
+	"skillgraph/internal/skillmd"
 	"skillgraph/internal/store"
 )
 
@@ -22,6 +26,8 @@ type Config struct {
 	Alerts        *Alerts
 	AlertInterval time.Duration // between two evaluations of an alert
 	Blobs         *blob.Store
+	Hosting       *hosting.Hosting
+	Host          *codehost.Host
 }
 
 // Jobs is a running queue.
@@ -41,6 +47,12 @@ func Start(ctx context.Context, cfg Config) (*Jobs, error) {
 	river.AddWorker(w, &deliverWorker{store: cfg.Store, alerts: cfg.Alerts, busy: map[string]int{}})
 	river.AddWorker(w, &pruneWorker{store: cfg.Store})
 	river.AddWorker(w, &collectWorker{store: cfg.Store, blobs: cfg.Blobs})
+	river.AddWorker(w, &deliveriesWorker{store: cfg.Store, host: cfg.Host})
+	river.AddWorker(w, &writeBackWorker{store: cfg.Store, host: cfg.Host})
+	river.AddWorker(w, &revalidateWorker{store: cfg.Store, hosting: cfg.Hosting})
+	river.AddWorker(w, &proposeWorker{store: cfg.Store})
+	river.AddWorker(w, &suggestWorker{store: cfg.Store})
+	river.AddWorker(w, &sweepWorker{store: cfg.Store})
 	client, err := river.NewClient(riverpgxv5.New(cfg.Store.Pool()), &river.Config{
 		Workers: w, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: workers}},
 		FetchCooldown: 10 * time.Millisecond, JobTimeout: jobTimeout, RescueStuckJobsAfter: rescueAfter, SoftStopTimeout: softStop,
@@ -49,6 +61,8 @@ func Start(ctx context.Context, cfg Config) (*Jobs, error) {
 			every(min(cfg.AlertInterval, 30*time.Second), evaluateJob{}),
 			every(time.Hour, pruneJob{}),
 			every(time.Hour, collectJob{}),
+			every(10*time.Minute, revalidateJob{Rules: skillmd.Version}),
+			every(sweepEvery, sweepJob{}),
 		},
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"skillgraph/internal/blob"
+	"skillgraph/internal/hosting"
 	"skillgraph/internal/jobs"
 	"skillgraph/internal/store"
 )
@@ -31,7 +32,7 @@ func serveUntilKilled(url string) {
 		blobs, err = blob.Open(ctx, os.Getenv(blobsAt), s)
 	}
 	if err == nil {
-		_, err = jobs.Start(ctx, jobs.Config{Store: s, Alerts: newAlerts(), AlertInterval: time.Second, Blobs: blobs})
+		_, err = jobs.Start(ctx, jobs.Config{Store: s, Alerts: newAlerts(), AlertInterval: time.Second, Blobs: blobs, Hosting: hosting.New(blobs, nil)})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

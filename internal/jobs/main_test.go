@@ -18,6 +18,7 @@ import (
 
 	"skillgraph/internal/alerting"
 	"skillgraph/internal/dbtest"
+	"skillgraph/internal/hosting"
 	"skillgraph/internal/ids"
 	"skillgraph/internal/jobs"
 	"skillgraph/internal/outbound"
@@ -224,7 +225,8 @@ func (w *world) state(t *testing.T, a *models.Alert) *models.Alert {
 // start works on the queue as a server does, until the test ends.
 func (w *world) start(t *testing.T, s *store.Store) *jobs.Jobs {
 	t.Helper()
-	j, err := jobs.Start(t.Context(), jobs.Config{Store: s, Alerts: w.alerts, AlertInterval: time.Second, Blobs: dbtest.Blobs(t, s)})
+	blobs := dbtest.Blobs(t, s)
+	j, err := jobs.Start(t.Context(), jobs.Config{Store: s, Alerts: w.alerts, AlertInterval: time.Second, Blobs: blobs, Hosting: hosting.New(blobs, nil)})
 	require.NoError(t, err)
 	t.Cleanup(func() { stop(t, j) })
 	return j

@@ -134,3 +134,16 @@ func (c *Client) dialTLS(ctx context.Context, network, address string) (net.Conn
 	}
 	return conn, nil
 }
+
+// Transport makes guarded calls for a client that reads what it is answered, to a host which is not a user's choice: it keeps
+// connections for a while, and its calls last as long as their contexts let them.
+func (c *Client) Transport() http.RoundTripper {
+	t := c.transport.Clone()
+	t.DisableKeepAlives = false
+	t.MaxIdleConnsPerHost = 4
+	t.IdleConnTimeout = 30 * time.Second
+	return t
+}
+
+// Explain says why a call through the transport failed, in words like those of Post.
+func (c *Client) Explain(err error) error { return c.explain(err, false) }

@@ -272,3 +272,33 @@ func TestPostAsksNoProxy(t *testing.T) {
 	require.EqualError(t, err, "no connection: the name could not be resolved")
 	require.Zero(t, proxied.Load())
 }
+
+// A client that reads answers is guarded alike, and keeps its connections.
+func TestTransport(t *testing.T) {
+	t.Parallel()
+	var connections atomic.Int32
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }))
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	s.Start()
+	t.Cleanup(s.Close)
+	c := New(loopback)
+	client := &http.Client{Transport: c.Transport()}
+	for range 3 {
+		res, err := client.Get(s.URL)
+		require.NoError(t, err)
+		body, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		require.Equal(t, "hello", string(body))
+	}
+	require.EqualValues(t, 1, connections.Load())
+
+	c = New(nil)
+	_, err := (&http.Client{Transport: c.Transport()}).Get(s.URL)
+	require.EqualError(t, c.Explain(err), "no connection: the address is not allowed")
+	require.EqualValues(t, 1, connections.Load())
+}

@@ -6,12 +6,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"io"
 
 	"skillgraph/internal/archive"
 	"skillgraph/internal/blob"
 	"skillgraph/internal/errs"
+	"skillgraph/internal/folder"
 	"skillgraph/internal/ids"
 	"skillgraph/internal/store"
 	"skillgraph/models"
@@ -23,15 +23,17 @@ type Registry struct {
 	Links Links
 }
 
+func (r *Registry) folders() folder.Reader { return folder.Reader{Blobs: r.Blobs} }
+
 const skillFile = "SKILL.md"
 
 // CreateEntry publishes an entry with its first version.
 func (r *Registry) CreateEntry(ctx context.Context, o store.Org, e *models.RegistryEntry, in models.NewVersion, content io.ReadSeeker) (out models.Published, err error) {
-	v, a, err := r.keep(ctx, in, content)
+	v, files, err := r.Keep(ctx, in, content)
 	if err != nil {
 		return out, err
 	}
-	return o.CreateEntry(ctx, e, v, a.Files)
+	return o.CreateEntry(ctx, e, v, files)
 }
 
 // PushVersion publishes a version of an entry.
@@ -39,27 +41,27 @@ func (r *Registry) PushVersion(ctx context.Context, o store.Org, entry ids.ID, i
 	if err := o.MayPush(ctx, entry, in); err != nil { // before the bytes are kept
 		return out, err
 	}
-	v, a, err := r.keep(ctx, in, content)
+	v, files, err := r.Keep(ctx, in, content)
 	if err != nil {
 		return out, err
 	}
-	return o.PushVersion(ctx, entry, in, v, a.Files)
+	return o.PushVersion(ctx, entry, in, v, files)
 }
 
-// keep inspects an archive and, when all is well, stores it: whatever row will name it, its bytes are on disk before.
-func (r *Registry) keep(ctx context.Context, in models.NewVersion, content io.ReadSeeker) (*models.RegistryVersion, models.Archive, error) {
+// Keep inspects an archive and, when all is well, stores it: whatever row will name it, its bytes are on disk before.
+func (r *Registry) Keep(ctx context.Context, in models.NewVersion, content io.ReadSeeker) (*models.RegistryVersion, []models.FileInfo, error) {
 	a, err := Inspect(content)
 	if err != nil {
-		return nil, a, errs.Within(err, "archive")
+		return nil, nil, errs.Within(err, "archive")
 	}
 	v, err := in.Of(a)
 	if err != nil {
-		return nil, a, err
+		return nil, nil, err
 	}
 	if _, err := content.Seek(0, io.SeekStart); err != nil {
-		return nil, a, err
+		return nil, nil, err
 	}
-	return v, a, r.Blobs.Put(ctx, a.Hash, int64(a.Size), content)
+	return v, a.Files, r.Blobs.Put(ctx, a.Hash, int64(a.Size), content)
 }
 
 // Inspect reads an archive once, from its beginning to its end: guards it, hashes it, and lists its files.
@@ -69,6 +71,9 @@ func Inspect(content io.Reader) (models.Archive, error) {
 	files, err := archive.Manifest(func(visit archive.Visit) error {
 		return archive.TarGz(io.TeeReader(content, io.MultiWriter(sum, count)), visit)
 	}, nil)
+	if err == nil && len(files) == 0 {
+		err = errs.At().Because("has no files in it")
+	}
 	if err != nil {
 		return models.Archive{}, err
 	}
@@ -88,6 +93,3 @@ func (c *counter) Write(p []byte) (int, error) {
 	c.n += len(p)
 	return len(p), nil
 }
-
-// errFound stops the reading of an archive when everything wanted was seen.
-var errFound = errors.New("found")

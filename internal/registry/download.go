@@ -3,6 +3,7 @@ package registry
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 
 	"github.com/go-chi/chi/v5"
@@ -10,6 +11,7 @@ import (
 	"skillgraph/internal/blob"
 	"skillgraph/internal/errs"
 	"skillgraph/internal/ids"
+	"skillgraph/internal/request"
 )
 
 // Path is where signed links lead, followed by the version's id.
@@ -19,9 +21,14 @@ const Path = "/downloads/"
 // its links at once.
 func (r *Registry) Download(fail func(http.ResponseWriter, *http.Request, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
-		if err := r.download(w, req); err != nil {
-			fail(w, req, err)
+		err := r.download(w, req)
+		if err == nil {
+			return
 		}
+		if ctx := req.Context(); errs.CodeOf(err) == errs.Internal && ctx.Err() == nil {
+			slog.ErrorContext(ctx, "download failed", "error", err, "request_id", request.ID(ctx)) // nobody else is told why
+		}
+		fail(w, req, err)
 	}
 }
 

@@ -28,7 +28,7 @@ func identify(next http.Handler) http.Handler {
 		}
 		w.Header().Set("X-Request-Id", id)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		next.ServeHTTP(w, r.WithContext(request.WithID(r.Context(), id)))
+		next.ServeHTTP(w, r.WithContext(request.WithHeaders(request.WithID(r.Context(), id), w.Header())))
 	})
 }
 
@@ -127,7 +127,7 @@ func allowOrigins(origins []string) func(http.Handler) http.Handler {
 			h.Add("Vary", "Origin")
 			if origin != "" && (slices.Contains(origins, origin) || slices.Contains(origins, "*")) {
 				h.Set("Access-Control-Allow-Origin", origin)
-				h.Set("Access-Control-Expose-Headers", "ETag, Retry-After, X-Request-Id, X-Truncated")
+				h.Set("Access-Control-Expose-Headers", "ETag, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id, X-Truncated")
 			}
 			if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
 				if h.Get("Access-Control-Allow-Origin") != "" {

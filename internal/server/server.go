@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"skillgraph/graph"
-	"skillgraph/internal/blob"
+	"skillgraph/internal/codehost"
 	"skillgraph/internal/errs"
 	"skillgraph/internal/jobs"
 	"skillgraph/internal/otlp"
@@ -30,9 +30,13 @@ import (
 
 // Config is what a server needs to know.
 type Config struct {
-	Store  *store.Store
-	Alerts resolvers.Alerts
-	Blobs  *blob.Store
+	Store    *store.Store
+	Alerts   resolvers.Alerts
+	Registry *registry.Registry
+	Sources  resolvers.Sources
+	Host     *codehost.Host
+	// WebhookSecret signs what the code host tells; empty: nothing is taken.
+	WebhookSecret string
 	// BaseURL is where clients reach the server, for links back to it; empty: where each request came in.
 	BaseURL string
 	// CORSOrigins may read answers in a browser; "*" is everybody.
@@ -63,9 +67,8 @@ func New(cfg Config) (*Server, error) {
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	cfg.Store.Collect(reg)
 	jobs.Collect(cfg.Store, reg)
-	published := &registry.Registry{Blobs: cfg.Blobs, Links: registry.Links{Store: cfg.Store, Clock: cfg.Clock}}
 	executor := graph.New(graph.Config{
-		Store: cfg.Store, Resolvers: resolvers.Root{Alerts: cfg.Alerts, Registry: published}, Metrics: graph.NewMetrics(reg), Executor: cfg.Executor,
+		Store: cfg.Store, Resolvers: resolvers.Root{Alerts: cfg.Alerts, Registry: cfg.Registry, Sources: cfg.Sources, Host: cfg.Host}, Metrics: graph.NewMetrics(reg), Executor: cfg.Executor,
 		Stored: rest.Stored(routes), Transport: rest.Transport{},
 	})
 	s := &Server{Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{})}
@@ -79,7 +82,8 @@ func New(cfg Config) (*Server, error) {
 	if !cfg.MetricsElsewhere {
 		r.Handle("/metrics", s.Metrics)
 	}
-	r.Get(registry.Path+"{version}", published.Download(rest.WriteError))
+	r.Post("/api/v1/repohost/webhook", codehost.Webhook(cfg.Store, cfg.WebhookSecret, rest.ReadBody, rest.WriteError))
+	r.Get(registry.Path+"{version}", cfg.Registry.Download(rest.WriteError))
 	pages := web.Handler()
 	for _, path := range []string{"/", "/playground", "/playground/", "/assets/*"} {
 		r.Handle(path, pages)

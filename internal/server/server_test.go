@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"log/slog"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -18,6 +20,8 @@ import (
 	"skillgraph/internal/dbtest"
 	"skillgraph/internal/server"
 	"skillgraph/internal/store"
+	"skillgraph/models"
+	"skillgraph/resolvers"
 )
 
 // logs is everything that this package's tests have logged.
@@ -61,6 +65,36 @@ func TestRequestID(t *testing.T) {
 	}
 	a := srv.Do(t, "", http.MethodGet, "/healthz", nil, nil).Header.Get("X-Request-Id")
 	require.NotEqual(t, a, srv.Do(t, "", http.MethodGet, "/healthz", nil, nil).Header.Get("X-Request-Id"))
+}
+
+// watched remembers how long an operation had.
+type watched struct {
+	resolvers.Sources
+	left chan time.Duration
+}
+
+func (w watched) Create(ctx context.Context, org store.Org, in models.CreateSourceInput) (*models.CloudSource, error) {
+	until, _ := ctx.Deadline()
+	w.left <- time.Until(until)
+	return w.Sources.Create(ctx, org, in)
+}
+
+// An operation of a client has ten seconds, one of ours a minute: it may have a large folder to take in.
+func TestDeadlines(t *testing.T) {
+	t.Parallel()
+	api := apitest.New(t)
+	w := watched{api.Hosting, make(chan time.Duration, 1)}
+	srv, err := server.New(server.Config{Store: api.Store, Sources: w})
+	require.NoError(t, err)
+	web := httptest.NewServer(srv)
+	t.Cleanup(web.Close)
+	api.URL = web.URL
+	require.Equal(t, http.StatusCreated, api.REST(t, "owner", http.MethodPost, "/api/v1/cloud-sources", `{"type": "upload", "label": "x"}`).Status)
+	left := <-w.left
+	require.Greater(t, left, 30*time.Second)
+	require.LessOrEqual(t, left, time.Minute)
+	api.Query(t, "owner", `mutation { createSource(input: {type: UPLOAD, label: "x"}) { source { id } } }`, nil)
+	require.LessOrEqual(t, <-w.left, 10*time.Second)
 }
 
 // TestLogsKeepSecrets: of a request the log has the method, the path and what became of it. Keys, headers, query

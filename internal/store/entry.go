@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 
 	"skillgraph/internal/ids"
 	"skillgraph/models"
@@ -31,9 +32,9 @@ func (o Org) EntriesOfSkills(ctx context.Context, skills []ids.ID) (map[ids.ID]*
 func entryID(e *models.RegistryEntry) ids.ID { return e.ID }
 
 // ownEntry is an entry that the organization may change, locked for as long as the transaction lasts: what becomes of its
-// versions is decided one after the other.
+// versions is decided one after the other. Devices, which only refer to it, are not held up by that, and do not hold it up.
 func (o Org) ownEntry(ctx context.Context, id ids.ID) (*models.RegistryEntry, error) {
-	return queryOne[models.RegistryEntry](ctx, o.pg, ids.Entry, id, "SELECT "+columns[models.RegistryEntry]()+" FROM registry_entries t WHERE t.org_id = $1 AND t.id = $2 FOR UPDATE", o.id, id)
+	return queryOne[models.RegistryEntry](ctx, o.pg, ids.Entry, id, "SELECT "+columns[models.RegistryEntry]()+" FROM registry_entries t WHERE t.org_id = $1 AND t.id = $2 FOR NO KEY UPDATE", o.id, id)
 }
 
 var entryOrders = map[models.EntryOrder]order[models.RegistryEntry]{
@@ -74,15 +75,18 @@ type ranked struct {
 
 // PublicEntries lists the public entries of all organizations: the best matches first or, without words, the last changed.
 func (o Org) PublicEntries(ctx context.Context, words string, w models.Window) (*models.RegistryEntryConnection, error) {
-	if words == "" {
+	if words = strings.TrimSpace(words); words == "" {
 		return page(ctx, o, listing[models.RegistryEntry]{
 			from: "registry_entries t", scope: "t.visibility = 'PUBLIC'", parent: "$1::uuid", order: entryOrders[models.EntryOrderUpdatedAt],
 		}, w)
 	}
 	l := listing[ranked]{
-		// The name counts twice: as a whole, and as words among those of the description.
-		from: `(SELECT e.*, round(1e6 * (similarity(e.name, $3) + word_similarity($3, e.name || ' ' || e.description)))::int AS rank
-			FROM registry_entries e WHERE e.visibility = 'PUBLIC' AND ($3 <% (e.name || ' ' || e.description) OR e.name ILIKE $4 OR e.description ILIKE $4)) t`,
+		// What is called so, then what has it in its name or sounds like it, then what tells of it. Names are short, so that ranking
+		// takes no time, and the conditions are those of two indexes.
+		from: `(SELECT e.*, round(1e6 * ((e.name = $3)::int + (lower(e.name) = lower($3))::int + (e.name ILIKE $4)::int + similarity(e.name, $3) + word_similarity($3, e.name)
+				+ (e.description ILIKE $4)::int / 10.0))::int AS rank
+			FROM registry_entries e WHERE e.visibility = 'PUBLIC' AND ((e.name || ' ' || e.description) ILIKE $4 OR $3 <% (e.name || ' ' || e.description)
+				OR e.name % $3 AND similarity(e.name, $3) > 0.4)) t`,
 		scope: "t.visibility = 'PUBLIC'", parent: "$1::uuid", args: []any{words, contains(words)},
 		order: order[ranked]{
 			name: "rank", columns: []string{"t.rank"}, types: []string{"int"}, desc: true,
@@ -111,8 +115,8 @@ func (o Org) OrganizationNames(ctx context.Context, entries []ids.ID) (map[ids.I
 	return out, err
 }
 
-// EvidenceOf is the batch for what telemetry says of the skills of entries.
-func (o Org) EvidenceOf(ctx context.Context, entries []ids.ID) (map[ids.ID]*models.EntryEvidence, error) {
+// EntryEvidenceOf is the batch for what telemetry says of the skills of entries.
+func (o Org) EntryEvidenceOf(ctx context.Context, entries []ids.ID) (map[ids.ID]*models.EntryEvidence, error) {
 	rows, err := query[models.EntryEvidence](ctx, o.pg, `SELECT e.id AS entry_id, s.pass_rate, s.recent_graded, s.graded_sessions FROM registry_entries e
 		JOIN skills s ON s.org_id = e.org_id AND s.id = e.skill_id WHERE `+visible+" AND e.id = ANY($2)", o.id, entries)
 	return byID(rows, func(e *models.EntryEvidence) ids.ID { return e.EntryID }), err

@@ -63,7 +63,7 @@ func (o Org) sessionsOf(ctx context.Context, user ids.ID, limit int) ([]string, 
 	return column(rows, func(r *row) string { return r.ID }), err
 }
 
-// erase deletes the raw records of sessions and takes them out of every rollup.
+// erase deletes the raw records of sessions and takes them out of every rollup and suggestion.
 func (o Org) erase(ctx context.Context, sessions []string) (*models.PushCounts, error) {
 	type counts struct {
 		Sessions    int `bun:"sessions"`
@@ -85,11 +85,14 @@ func (o Org) erase(ctx context.Context, sessions []string) (*models.PushCounts, 
 	if err != nil {
 		return nil, err
 	}
+	if err := o.roll(ctx, sessions); err != nil {
+		return nil, err
+	}
 	c := gone[0]
 	return &models.PushCounts{
 		Sessions: c.Sessions, Prompts: c.Prompts, SkillInvocations: c.Invocations,
 		ExecutionFacts: c.Facts, GradingResults: c.Gradings, ImprovementSignals: c.Signals,
-	}, o.roll(ctx, sessions)
+	}, o.forgetSessions(ctx, sessions)
 }
 
 // tellErased writes the event of an erasure, with numbers only: an id that a client chose may say who it was about.

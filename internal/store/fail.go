@@ -19,6 +19,7 @@ import (
 // broken says in the caller's words what it means that a constraint refused a write.
 var broken = map[string]*errs.Error{
 	"eval_suites_source_fkey": errs.At("sourceId").Because("there is no such cloud source"),
+	"repo_links_entry_key":    connectionTaken,
 	"users_email_key":         errs.New(errs.Conflict, "There is a user with this e-mail address already"),
 	"organizations_name_key":  errs.New(errs.Conflict, "There is an organization with this name already"),
 }

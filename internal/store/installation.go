@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 
 	"skillgraph/internal/errs"
 	"skillgraph/internal/ids"
@@ -19,9 +20,11 @@ const installations = `(SELECT i.*, CASE
 
 func installationID(i *models.Installation) ids.ID { return i.ID }
 
-// InstallationsOf lists the organization's devices that have entries, newest first.
+// InstallationsOf lists the devices of the organization's present members that have entries, newest first.
 func (o Org) InstallationsOf(ctx context.Context, entries []ids.ID, w models.Window) (map[ids.ID]*models.InstallationConnection, error) {
-	return pages(ctx, o, listing[models.Installation]{from: installations, parent: "t.entry_id", order: newest(installationID)}, entries, w)
+	l := listing[models.Installation]{from: installations, parent: "t.entry_id", order: newest(installationID)}
+	l.filter("EXISTS (SELECT FROM members m WHERE m.org_id = t.org_id AND m.user_id = t.user_id AND m.removed_at IS NULL)")
+	return pages(ctx, o, l, entries, w)
 }
 
 // Installed lists what the caller has installed, newest first.
@@ -68,7 +71,7 @@ func (o Org) Install(ctx context.Context, entry ids.ID, in models.InstallEntryIn
 		return nil, false, err
 	}
 	err = o.tx(ctx, func(o Org) error {
-		e, err := queryOne[models.RegistryEntry](ctx, o.pg, ids.Entry, entry, "SELECT "+columns[models.RegistryEntry]()+" FROM registry_entries t WHERE "+visibleT+" AND t.id = $2 FOR SHARE", o.id, entry)
+		e, err := queryOne[models.RegistryEntry](ctx, o.pg, ids.Entry, entry, "SELECT "+columns[models.RegistryEntry]()+" FROM registry_entries t WHERE "+visibleT+" AND t.id = $2 FOR KEY SHARE", o.id, entry)
 		if err != nil {
 			return err
 		}
@@ -99,36 +102,65 @@ const held = `SELECT e.id AS entry_id, e.name, c.id AS current_id, c.version AS 
 
 // SyncCheck says what to do about the caller's recorded installations, on one device or on all.
 func (o Org) SyncCheck(ctx context.Context, device *string) ([]*models.SyncEntry, error) {
+	if err := models.CheckDevice(device); err != nil {
+		return nil, err
+	}
 	return query[models.SyncEntry](ctx, o.pg, held+` FROM (SELECT DISTINCT i.entry_id, i.version_id FROM registry_installations i WHERE i.org_id = $1 AND i.user_id = $2 AND ($3::text IS NULL OR i.device_id = $3)) i
 		JOIN registry_entries e ON e.id = i.entry_id AND `+visible+`
 		LEFT JOIN registry_versions c ON c.id = e.current_version_id LEFT JOIN registry_versions h ON h.id = i.version_id
-		ORDER BY e.name, e.id, h.number LIMIT $4`, o.id, o.actor, device, maxSync)
+		ORDER BY e.name, e.id, h.number LIMIT $4`, o.id, o.actor, device, models.MaxSync)
 }
 
-// maxSync bounds what one call asks about.
-const maxSync = 1000
+// named is the version of e that a device calls s.hash. Where several have the same bytes, or the same tag, it is the current one,
+// else the newest.
+var named = `SELECT * FROM (
+		SELECT v.* FROM registry_versions v WHERE v.id = e.current_version_id AND s.hash IN (v.content_hash, v.client_tag)
+		UNION ALL ` + newestBy("content_hash") + ` UNION ALL ` + newestBy("client_tag") + `
+	) v ORDER BY v.id = e.current_version_id DESC, v.number DESC LIMIT 1`
+
+// newestBy looks into the index where the newest would be, and whether it is there: the planner must not think of reading the
+// entry's versions one by one, of which somebody may have made any number.
+func newestBy(column string) string {
+	return strings.ReplaceAll(`SELECT * FROM (SELECT v.* FROM registry_versions v WHERE v.<c> IS NOT NULL AND (v.<c>, v.entry_id, v.number) <= (s.hash, e.id, 2147483647)
+		ORDER BY v.<c> DESC, v.entry_id DESC, v.number DESC LIMIT 1) v WHERE v.<c> = s.hash AND v.entry_id = e.id`, "<c>", column)
+}
 
 // Sync says what to do about what a device has and, where the device is recorded, remembers it.
 func (o Org) Sync(ctx context.Context, in []*models.SyncInput, device *string) ([]*models.SyncEntry, error) {
-	if len(in) > maxSync {
-		return nil, errs.At("installations").Because("at most %d entries at once", maxSync)
+	if err := models.CheckSync(in); err != nil {
+		return nil, err
+	}
+	if err := models.CheckDevice(device); err != nil {
+		return nil, err
 	}
 	entries, hashes := make([]ids.ID, len(in)), make([]string, len(in))
 	for i, s := range in {
 		entries[i], hashes[i] = s.EntryID, models.NormalHash(s.CurrentVersionHash)
 	}
 	return inTx(ctx, o, func(o Org) ([]*models.SyncEntry, error) {
+		if device != nil {
+			if err := o.lockDevice(ctx, *device, entries); err != nil {
+				return nil, err
+			}
+		}
 		out, err := query[models.SyncEntry](ctx, o.pg, held+`, s.hash AS held_hash FROM unnest($2::uuid[], $3::text[]) WITH ORDINALITY AS s(entry_id, hash, n)
 			JOIN registry_entries e ON e.id = s.entry_id AND `+visible+`
 			LEFT JOIN registry_versions c ON c.id = e.current_version_id
-			LEFT JOIN LATERAL (SELECT v.* FROM registry_versions v WHERE v.entry_id = e.id AND (v.content_hash = s.hash OR v.client_tag = s.hash)
-				ORDER BY v.id = e.current_version_id DESC, v.number DESC LIMIT 1) h ON true
+			LEFT JOIN LATERAL (`+named+`) h ON true
 			ORDER BY s.n`, o.id, entries, hashes)
 		if err != nil || device == nil {
 			return out, err
 		}
 		return out, o.remember(ctx, *device, out)
 	})
+}
+
+// lockDevice keeps the entries that a device has from being deleted, and its records from being changed, until they are: each
+// entry before its record, as everybody does, and one entry after the other.
+func (o Org) lockDevice(ctx context.Context, device string, entries []ids.ID) error {
+	_, err := exec(ctx, o.pg, `SELECT FROM registry_installations t JOIN registry_entries e ON e.id = t.entry_id
+		WHERE t.org_id = $1 AND t.user_id = $2 AND t.device_id = $3 AND t.entry_id = ANY($4) ORDER BY e.id FOR KEY SHARE OF e FOR UPDATE OF t`, o.id, o.actor, device, entries)
+	return err
 }
 
 // remember keeps what a recorded device says it has.

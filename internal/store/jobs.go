@@ -24,11 +24,15 @@ func newQueue(pool *pgxpool.Pool) (*Queue, error) {
 // enqueue inserts a job into the transaction that a verb runs in: work that leaves the process is done if and only if
 // the change that asked for it is committed.
 func (o Org) enqueue(ctx context.Context, job river.JobArgs) error {
-	conn, ok := o.pg.(*pgx.Conn)
+	return o.store.enqueue(ctx, o.pg, job)
+}
+
+func (s *Store) enqueue(ctx context.Context, pg querier, job river.JobArgs) error {
+	conn, ok := pg.(*pgx.Conn)
 	if !ok {
 		return errors.New("store: a job belongs into a transaction")
 	}
-	_, err := o.store.queue.InsertTx(ctx, &joinedTx{connection: connection{conn}}, job, nil)
+	_, err := s.queue.InsertTx(ctx, &joinedTx{connection: connection{conn}}, job, nil)
 	return err
 }
 

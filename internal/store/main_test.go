@@ -50,7 +50,7 @@ func (w world) conn(t *testing.T) *pgx.Conn {
 	return connect(t, w.url)
 }
 
-func connect(t *testing.T, url string) *pgx.Conn {
+func connect(t testing.TB, url string) *pgx.Conn {
 	t.Helper()
 	c, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)

@@ -32,6 +32,14 @@ func newest[T any](id func(*T) ids.ID) order[T] {
 	return order[T]{name: "newest", desc: true, id: id, key: func(*T) []string { return nil }}
 }
 
+// byNumber is the order of what is numbered under its parent, highest first.
+func byNumber[T any](id func(*T) ids.ID, number func(*T) int) order[T] {
+	return order[T]{
+		name: "number", columns: []string{"t.number"}, types: []string{"int"}, desc: true, id: id,
+		key: func(row *T) []string { return []string{strconv.Itoa(number(row))} },
+	}
+}
+
 func (o order[T]) cursor(row *T) models.Cursor {
 	return models.Cursor{Order: o.name, Key: models.CursorKey(o.key(row)...), ID: o.id(row)}
 }

@@ -68,28 +68,30 @@ func (o Org) MayPush(ctx context.Context, id ids.ID, in models.NewVersion) error
 // PushVersion publishes a version of an entry, whose archive is stored already. The very same again gives what is there,
 // with created false.
 func (o Org) PushVersion(ctx context.Context, id ids.ID, in models.NewVersion, v *models.RegistryVersion, files []models.FileInfo) (out models.Published, err error) {
-	return inTx(ctx, o, func(o Org) (models.Published, error) {
-		e, err := o.ownEntry(ctx, id)
-		if err != nil {
-			return out, err
-		}
-		if err := in.FitsEntry(e); err != nil {
-			return out, err
-		}
-		same, err := o.versionNamed(ctx, id, v.Version)
-		switch {
-		case err != nil:
-			return out, err
-		case same != nil && same.ContentHash != v.ContentHash:
-			return out, errs.New(errs.Conflict, "%s %s was published with other content: versions never change, so give this one another name", e.Name, v.Version)
-		case same != nil:
-			return models.Published{Entry: e, Version: same}, nil
-		}
-		if in.Description != nil {
-			e.Description = *in.Description
-		}
-		return o.addVersion(ctx, e, v, files)
-	})
+	return inTx(ctx, o, func(o Org) (models.Published, error) { return o.pushVersion(ctx, id, in, v, files) })
+}
+
+func (o Org) pushVersion(ctx context.Context, id ids.ID, in models.NewVersion, v *models.RegistryVersion, files []models.FileInfo) (out models.Published, err error) {
+	e, err := o.ownEntry(ctx, id)
+	if err != nil {
+		return out, err
+	}
+	if err := in.FitsEntry(e); err != nil {
+		return out, err
+	}
+	same, err := o.versionNamed(ctx, id, v.Version)
+	switch {
+	case err != nil:
+		return out, err
+	case same != nil && same.ContentHash != v.ContentHash:
+		return out, errs.New(errs.Conflict, "%s %s was published with other content: versions never change, so give this one another name", e.Name, v.Version)
+	case same != nil:
+		return models.Published{Entry: e, Version: same}, nil
+	}
+	if in.Description != nil {
+		e.Description = *in.Description
+	}
+	return o.addVersion(ctx, e, v, files)
 }
 
 // addVersion adds a version to an entry that the transaction has made or locked. It becomes current, unless it is a prerelease
@@ -113,6 +115,9 @@ func (o Org) addVersion(ctx context.Context, e *models.RegistryEntry, in *models
 	v := *in
 	v.OrgID, v.ID, v.EntryID, v.Number, v.Baseline = o.id, ids.New(ids.Version, now), e.ID, before[0].Number, skill.CurrentRate()
 	v.PushedByID, v.PushedAt, e.UpdatedAt = o.by(), now, now
+	if v.SourceRepo == nil {
+		v.SourceRepo = e.SourceRepo
+	}
 	if err := o.insertVersion(ctx, &v, files); err != nil {
 		return out, err
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"skillgraph/internal/ids"
@@ -26,7 +27,10 @@ func (o Org) Push(ctx context.Context, p *models.Push) (*models.PushTelemetryPay
 		if err := w.write(ctx, &p.Canonical); err != nil {
 			return nil, err
 		}
-		return w.receipt, o.roll(ctx, w.sessions())
+		if err := o.roll(ctx, w.sessions()); err != nil {
+			return nil, err
+		}
+		return w.receipt, o.noteSessions(ctx, w.mentioned())
 	})
 }
 
@@ -43,19 +47,24 @@ type writer struct {
 	horizon models.Horizon
 	receipt *models.PushTelemetryPayload
 	skills  map[string]ids.ID
-	touched map[string]bool // sessions whose rollups may change
+	touched map[string]bool // the sessions that records belong to; true: their rollups may change
 }
 
 func (w *writer) touch(session string) { w.touched[session] = true }
 
-func (w *writer) sessions() []string {
-	out := make([]string, 0, len(w.touched))
-	for s := range w.touched {
-		out = append(out, s)
+// mention is for a session whose rollups stay as they are.
+func (w *writer) mention(session string) {
+	if !w.touched[session] {
+		w.touched[session] = false
 	}
-	slices.Sort(out)
-	return out
 }
+
+// sessions are those whose rollups may change.
+func (w *writer) sessions() []string {
+	return slices.DeleteFunc(w.mentioned(), func(s string) bool { return !w.touched[s] })
+}
+
+func (w *writer) mentioned() []string { return slices.Sorted(maps.Keys(w.touched)) }
 
 func (w *writer) write(ctx context.Context, c *models.Canonical) (err error) {
 	if w.skills, err = w.nameSkills(ctx, c); err != nil {

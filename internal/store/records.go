@@ -115,6 +115,9 @@ func (w *writer) putPrompts(ctx context.Context, c *models.Canonical) error {
 			prefer(&dst.PromptKind, src.PromptKind)
 			prefer(&dst.IsActionable, src.IsActionable)
 		})
+	for _, r := range kept {
+		w.mention(r.SessionID)
+	}
 	return w.put(ctx, len(c.Prompts), ignored, len(kept), &w.receipt.Accepted.Prompts, putPrompts,
 		column(kept, func(r *R) string { return r.PromptID }),
 		column(kept, func(r *R) string { return r.SessionID }),
@@ -226,6 +229,9 @@ func (w *writer) putSignals(ctx context.Context, c *models.Canonical) error {
 			prefer(&dst.SignalType, src.SignalType)
 			prefer(&dst.MentionedSkill, src.MentionedSkill)
 		})
+	for _, r := range kept {
+		w.mention(r.SessionID)
+	}
 	return w.put(ctx, len(c.Signals), ignored, len(kept), &w.receipt.Accepted.ImprovementSignals, putSignals,
 		column(kept, func(r *R) string { return r.SignalID }),
 		column(kept, func(r *R) string { return r.SessionID }),

@@ -28,7 +28,7 @@ const noneSince = `
 	AND NOT EXISTS (SELECT FROM gradings r WHERE r.org_id = t.org_id AND r.session_id = t.session_id AND r.graded_at >= $1)
 	AND NOT EXISTS (SELECT FROM improvement_signals r WHERE r.org_id = t.org_id AND r.session_id = t.session_id AND r.occurred_at >= $1)`
 
-// Prune deletes raw telemetry that is older than the retention, whole sessions at a time, and events that are older than a
+// Prune deletes raw telemetry and signals that are older than the retention, whole sessions at a time, and events that are older than a
 // year, in small transactions that hold nobody up. It returns how many sessions and events are gone.
 func (s *Store) Prune(ctx context.Context) (sessions, events int, err error) {
 	cutoff := s.now().Add(-s.options.Retention)
@@ -48,6 +48,9 @@ func (s *Store) Prune(ctx context.Context) (sessions, events int, err error) {
 		}
 	}
 	if _, err = rows("DELETE FROM pushes WHERE (org_id, push_id) IN (SELECT org_id, push_id FROM pushes WHERE received_at < $1 LIMIT $2)", cutoff); err != nil {
+		return sessions, 0, err
+	}
+	if _, err = rows(pruneSignals, cutoff); err != nil {
 		return sessions, 0, err
 	}
 	events, err = rows("DELETE FROM events WHERE (org_id, id) IN (SELECT org_id, id FROM events WHERE created_at < $1 LIMIT $2)", s.now().Add(-eventLife))
@@ -91,7 +94,7 @@ func (s *Store) pruneSessions(ctx context.Context, cutoff time.Time) (int, error
 					return err
 				}
 			}
-			return nil
+			return o.forgetSessions(ctx, names)
 		})
 		if err != nil {
 			return 0, err

@@ -12,7 +12,7 @@ import (
 )
 
 // query reads rows into structs by the names in their bun tags. It keeps one SQL text for all arguments, so that
-// the statement is prepared once a connection.
+// the statement is prepared once a connection, unless the first argument is another way to run it.
 func query[T any](ctx context.Context, pg querier, sql string, args ...any) ([]*T, error) {
 	rows, err := pg.Query(ctx, sql, append([]any{pgx.QueryExecModeCacheStatement}, args...)...)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"slices"
-	"strconv"
 
 	"skillgraph/internal/errs"
 	"skillgraph/internal/ids"
@@ -167,11 +166,17 @@ func (o Org) ArchiveSuite(ctx context.Context, id ids.ID, archive bool) (*models
 	})
 }
 
-// DeleteSuite deletes a suite with its history.
+// DeleteSuite deletes a suite with its history and its runs.
 func (o Org) DeleteSuite(ctx context.Context, id ids.ID) error {
 	return o.tx(ctx, func(o Org) error {
 		s, err := o.suite(ctx, id, " FOR UPDATE")
 		if err != nil {
+			return err
+		}
+		if err := o.releaseReviews(ctx, id); err != nil {
+			return err
+		}
+		if err := o.forgetRuns(ctx, id); err != nil {
 			return err
 		}
 		if _, err := exec(ctx, o.pg, "DELETE FROM eval_suites WHERE org_id = $1 AND id = $2", o.id, id); err != nil {
@@ -185,11 +190,7 @@ func (o Org) DeleteSuite(ctx context.Context, id ids.ID) error {
 func (o Org) RevisionsOf(ctx context.Context, suites []ids.ID, w models.Window) (map[ids.ID]*models.SuiteRevisionConnection, error) {
 	return pages(ctx, o, listing[models.SuiteRevision]{
 		from: "suite_revisions t", parent: "t.suite_id",
-		order: order[models.SuiteRevision]{
-			name: "number", columns: []string{"t.number"}, types: []string{"int"}, desc: true,
-			key: func(r *models.SuiteRevision) []string { return []string{strconv.Itoa(r.Number)} },
-			id:  func(r *models.SuiteRevision) ids.ID { return r.ID },
-		},
+		order: byNumber(func(r *models.SuiteRevision) ids.ID { return r.ID }, func(r *models.SuiteRevision) int { return r.Number }),
 	}, suites, w)
 }
 

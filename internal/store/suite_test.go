@@ -180,14 +180,14 @@ func TestUpdateIfRevision(t *testing.T) {
 func TestRefusedUpdateLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	made := suite(t, w.acme, "n")
+	made, source := suite(t, w.acme, "n"), w.source(t, w.acme)
 	before := w.dump(t, w.acme)
 	for _, in := range []models.UpdateSuiteInput{
 		rename(""),
 		{SourceKind: set(new(models.SuiteSourceKindImported))},
 		{VerifierKind: set(new(models.VerifierKindDeterministic))},
 		{CasesJSON: set(models.JSON("[]"))},
-		{SourceID: set(new(w.source(t, w.acme)))},
+		{SourceID: set(&source)},
 		{ResourceLimitsJSON: set(models.JSON("7"))},
 	} {
 		_, err := w.acme.UpdateSuite(t.Context(), made.ID, in, nil)

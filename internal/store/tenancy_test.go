@@ -19,6 +19,11 @@ import (
 type foreign struct {
 	org, user, key, suite, revision, event, source ids.ID
 	skill, push, alert, incident, notification     ids.ID // see watched
+	snapshot, report, repoInstallation             ids.ID // see hosted
+	bundle, proposal                               ids.ID // see contributed
+	suggestion, review, run, result                ids.ID // see reviewed
+	shelf                                                 // see shelved
+	linked                                                // see linked
 }
 
 func (w world) objects(t *testing.T, org store.Org, owner *models.Viewer) foreign {
@@ -171,6 +176,22 @@ func TestTenancy(t *testing.T) {
 			if watching[m.Name] != nil {
 				w.watched(t, w.other, &f)
 			}
+			if hosting[m.Name] != nil {
+				w.hosted(t, w.other, &f)
+			}
+			if contributing[m.Name] != nil {
+				w.contributed(t, w.other, &f)
+			}
+			if reviewing[m.Name] != nil {
+				w.reviewed(t, w.other, &f)
+			}
+			if shelving[m.Name] != nil || shut[m.Name] != nil {
+				f.shelf = w.shelved(t, w.other, "secret", models.VisibilityOrg)
+			}
+			if linking[m.Name] != nil {
+				f.shelf = w.shelved(t, w.other, "secret", models.VisibilityOrg)
+				f.linked = w.linked(t, w.other, f.entry)
+			}
 			before := w.dump(t, w.other)
 			verb(t, w.acme, f)
 			require.Equal(t, before, w.dump(t, w.other), "nothing of theirs has changed")
@@ -193,7 +214,30 @@ func (w world) dump(t *testing.T, org store.Org) (all string) {
 		(SELECT json_agg(t ORDER BY t.id) FROM alerts t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t.id) FROM incidents t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t.id) FROM notifications t WHERE org_id = $1),
-		(SELECT json_agg(t ORDER BY t.number) FROM notification_attempts t WHERE org_id = $1))::text`, org.ID()).Scan(&all))
+		(SELECT json_agg(t ORDER BY t.number) FROM notification_attempts t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM cloud_sources t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM snapshots t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.path) FROM snapshot_files t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM validation_reports t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM repo_installations t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM community_bundles t JOIN members m ON m.user_id = t.creator_id WHERE m.org_id = $1),
+		(SELECT json_agg(t ORDER BY t.source_key) FROM raw_signals t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t::text) FROM raw_signal_cells t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM proposals t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.name) FROM call_counts t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.session_id) FROM suggestion_queue t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM eval_suggestions t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM suggestion_evidence t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM suggestion_reviews t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM eval_runs t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM eval_results t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM repo_links t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM publish_attempts t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM repo_deliveries t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM registry_entries t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM registry_versions t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.number) FROM registry_releases t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.id) FROM registry_installations t WHERE org_id = $1))::text`, org.ID()).Scan(&all))
 	return all
 }
 

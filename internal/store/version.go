@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"skillgraph/internal/errs"
 	"skillgraph/internal/ids"
 	"skillgraph/models"
 )
@@ -19,10 +20,34 @@ func (o Org) VersionsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*model
 	return byID(rows, versionID), err
 }
 
+// ownVersion fails with NOT_FOUND for a registry version that is not the organization's.
+func (o Org) ownVersion(ctx context.Context, id ids.ID) error {
+	_, err := queryOne[struct{}](ctx, o.pg, ids.Version, id, "SELECT t.id FROM registry_versions t WHERE t.org_id = $1 AND t.id = $2", o.id, id)
+	return err
+}
+
 // VersionNamed is the batch for one version of entries, by its name.
 func (o Org) VersionNamed(ctx context.Context, entries []ids.ID, version string) (map[ids.ID]*models.RegistryVersion, error) {
 	rows, err := query[models.RegistryVersion](ctx, o.pg, "SELECT "+columns[models.RegistryVersion]()+" FROM registry_versions t WHERE "+ofVisible+" AND t.entry_id = ANY($2) AND t.version = $3", o.id, entries, version)
 	return byID(rows, func(v *models.RegistryVersion) ids.ID { return v.EntryID }), err
+}
+
+// EntryVersion is one version of an entry, by its name; nil when there is none.
+func (o Org) EntryVersion(ctx context.Context, entry ids.ID, version string) (*models.RegistryVersion, error) {
+	return o.versionNamed(ctx, entry, version)
+}
+
+// VersionNames are those of the names that an entry has versions of.
+func (o Org) VersionNames(ctx context.Context, entry ids.ID, names []string) (map[string]bool, error) {
+	type row struct {
+		Version string `bun:"version"`
+	}
+	rows, err := query[row](ctx, o.pg, "SELECT t.version FROM registry_versions t WHERE t.org_id = $1 AND t.entry_id = $2 AND t.version = ANY($3)", o.id, entry, names)
+	out := make(map[string]bool, len(rows))
+	for _, r := range rows {
+		out[r.Version] = true
+	}
+	return out, err
 }
 
 // VersionsBefore is the batch for the versions that were pushed before others; the first of an entry has none.
@@ -61,22 +86,28 @@ func (o Org) VersionsOf(ctx context.Context, entries []ids.ID, in models.Version
 	}, entries, in.Window)
 }
 
+// maxManifests bounds the lists of files that are read at once: an entry may have a thousand versions of ten thousand files.
+const maxManifests = 64 << 20
+
 // ManifestsOf is the batch for the files of versions, as JSON.
 func (o Org) ManifestsOf(ctx context.Context, versions []ids.ID) (map[ids.ID]models.JSON, error) {
 	type row struct {
 		ID    ids.ID      `bun:"id"`
 		Files models.JSON `bun:"files"`
 	}
-	rows, err := query[row](ctx, o.pg, "SELECT t.id, t.files FROM registry_versions t WHERE "+ofVisible+" AND t.id = ANY($2)", o.id, versions)
+	rows, err := query[row](ctx, o.pg, "SELECT t.id, CASE WHEN sum(t.files_size) OVER () <= $3 THEN t.files END AS files FROM registry_versions t WHERE "+ofVisible+" AND t.id = ANY($2)", o.id, versions, maxManifests)
 	out := make(map[ids.ID]models.JSON, len(rows))
 	for _, r := range rows {
+		if r.Files == nil {
+			return nil, errs.New(errs.TooComplex, "The lists of files of so many versions are larger than %d MiB: ask for fewer at once", maxManifests>>20)
+		}
 		out[r.ID] = r.Files
 	}
 	return out, err
 }
 
-// FilesOf is the batch for the files of versions.
-func (o Org) FilesOf(ctx context.Context, versions []ids.ID) (map[ids.ID][]*models.FileInfo, error) {
+// VersionFilesOf is the batch for the files of versions.
+func (o Org) VersionFilesOf(ctx context.Context, versions []ids.ID) (map[ids.ID][]*models.FileInfo, error) {
 	raw, err := o.ManifestsOf(ctx, versions)
 	out := make(map[ids.ID][]*models.FileInfo, len(raw))
 	for id, files := range raw {
@@ -105,7 +136,7 @@ func (o Org) ReleasesOf(ctx context.Context, entries []ids.ID, w models.Window) 
 	return pages(ctx, o, listing[models.Release]{
 		from: "registry_releases t", parent: "t.entry_id",
 		order: order[models.Release]{
-			name: "number", columns: []string{"t.number"}, types: []string{"int"}, desc: true,
+			name: "number", columns: []string{"t.number"}, types: []string{"bigint"}, desc: true,
 			key: func(r *models.Release) []string { return []string{itoa(r.Number)} },
 			id:  func(r *models.Release) ids.ID { return r.ID },
 		},

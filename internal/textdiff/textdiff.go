@@ -10,7 +10,7 @@ import (
 
 // Unified shows what changed from old to new, with 3 lines of context, as diff -u does; nothing where nothing did. It looks for the
 // shortest answer only among texts with few differences, so that the time it takes grows with their length and no faster.
-func Unified(oldName, newName, old, new string) string { //nolint:predeclared // the pair that every diff is of
+func Unified(oldName, newName, old, new string) string { //nolint:revive // a diff is of an old and a new text
 	return udiff.Unified(oldName, newName, old, new)
 }
 
