@@ -113,7 +113,8 @@ func (d *differ) compare(ctx context.Context, t *testing.T, state string, seed u
 		d.refused.Add(1)
 		return want
 	}
-	for range 2 { // the second time from the cache
+	var first int64
+	for i := range 2 { // the second time from the cache
 		var statements int64
 		got, statements = d.ask(ctx, d.level, query, vars, rest)
 		how := difference(want, got)
@@ -121,8 +122,11 @@ func (d *differ) compare(ctx context.Context, t *testing.T, state string, seed u
 			want, most = d.ask(ctx, d.gqlgen, query, vars, rest)
 			how = difference(want, got)
 		}
-		if alone && how == "" && got.planned && statements > most {
-			how = fmt.Sprintf("%d statements, not %d", statements, most)
+		if i == 0 {
+			first = statements
+		}
+		if alone && how == "" && (statements != first || statements > 2*most) { // by chance gqlgen reads for two places at once
+			how = fmt.Sprintf("%d statements, then %d; on gqlgen's executor %d", first, statements, most)
 		}
 		if how != "" {
 			d.wrong.Add(1)

@@ -62,7 +62,7 @@ func suggested(t *testing.T, n int) *apitest.Server {
 			require.NoError(t, err)
 		}
 	}
-	return s
+	return s.Counting(t)
 }
 
 // Suggestions, reviews and runs with everything that hangs on them take the same number of statements for 1, 10 and 100 of them.

@@ -29,6 +29,8 @@ func TestSkillStatements(t *testing.T) {
 	_, err := s.Org().Push(t.Context(), &models.Push{ID: ids.New(ids.Push, at), Canonical: c})
 	require.NoError(t, err)
 
+	s = s.Counting(t)
+
 	// One each for the page, the rates, the days, two breakdowns, the confusions and the skills at their other end; the first
 	// skill by name fired, so that it was confused with none.
 	for n, want := range map[int]int64{1: 6, 10: 7, 100: 7} {
