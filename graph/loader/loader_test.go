@@ -3,7 +3,6 @@ package loader_test
 import (
 	"crypto/sha256"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/stretchr/testify/require"
-	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"skillgraph/graph/loader"
@@ -53,7 +51,7 @@ func crowd(t *testing.T, n int) *apitest.Server {
 	return s.Counting(t)
 }
 
-// host makes sources of both types, each of another member and for another skill, with two snapshots and a suite.
+// host makes sources of both types, each of another member and for another skill, with two snapshots and a suite that was run.
 func host(t *testing.T, s *apitest.Server, n int) {
 	t.Helper()
 	ctx, acme := t.Context(), s.Orgs["acme"]
@@ -78,9 +76,13 @@ func host(t *testing.T, s *apitest.Server, n int) {
 		c.Source, c.SourceID, c.Files = nil, made.Source.ID, c.Files[:1]
 		_, err = org.SaveContent(ctx, c)
 		require.NoError(t, err)
-		_, err = org.CreateSuite(ctx, models.CreateSuiteInput{
+		suite, err := org.CreateSuite(ctx, models.CreateSuiteInput{
 			Name: "of a source", SourceKind: models.SuiteSourceKindManual, VerifierKind: models.VerifierKindLLMJudge, SourceID: graphql.OmittableOf(&made.Source.ID),
-			CasesJSON: models.JSON(`[{"case_kind":"trigger_query","query":"q","expectation":"should_trigger"}]`),
+			CasesJSON: models.JSON(`[{"id":"a","case_kind":"trigger_query","query":"q","expectation":"should_trigger"}]`),
+		})
+		require.NoError(t, err)
+		_, _, err = org.RecordRun(ctx, models.RecordRunInput{
+			SuiteID: suite.ID, SnapshotID: graphql.OmittableOf(&made.Snapshot.ID), Variant: models.RunVariantSkill, RunKey: hash, Results: models.JSON(`[{"case_id":"a","outcome":"passed"}]`),
 		})
 		require.NoError(t, err)
 	}
@@ -114,12 +116,14 @@ func contribute(t *testing.T, s *apitest.Server, n int) {
 	}
 }
 
-// stock fills the registry: every entry has a maker, three versions, a rollback, and devices of two people. The archives are
-// entered, but there are none.
+// stock fills the registry: every entry has a maker, three versions, a rollback, devices of two people and a repository. The
+// archives are entered, but there are none.
 func stock(t *testing.T, s *apitest.Server, n int) {
 	t.Helper()
 	ctx, acme := t.Context(), s.Orgs["acme"]
 	members, err := s.Org().MembersOf(ctx, []ids.ID{acme}, models.Window{Limit: n})
+	require.NoError(t, err)
+	installation, err := s.Org().RepoInstallation(ctx, 1)
 	require.NoError(t, err)
 	version := func(entry, v int) (*models.RegistryVersion, []models.FileInfo) {
 		name := fmt.Sprintf("%d.%d.0", v, entry)
@@ -145,7 +149,12 @@ func stock(t *testing.T, s *apitest.Server, n int) {
 		require.NoError(t, err)
 		_, err = by.Rollback(ctx, made.Entry.ID, nil, nil)
 		require.NoError(t, err)
+		link, err := by.Connect(ctx, &models.RepoLink{EntryID: made.Entry.ID, RepoInstallationID: installation.ID, RepoFullName: fmt.Sprint("acme/", i), DefaultBranch: "main", SkillPath: ".", TagPattern: "v*"})
+		require.NoError(t, err)
+		_, err = by.Attempt(ctx, link, models.PublishAttempt{VersionID: &made.Version.ID, Trigger: models.AttemptTriggerSync, Status: models.AttemptStatusPublished})
+		require.NoError(t, err)
 	}
+	dbtest.Exec(t, s.Database, `UPDATE registry_entries e SET skill_id = s.id FROM skills s WHERE s.name = replace(e.name, 'entry-', 'skill ')`)
 }
 
 // watch makes skills that fail, each with an alert of another member.
@@ -188,12 +197,14 @@ func watch(t *testing.T, s *apitest.Server, n int) {
 	}
 }
 
-// costs are statements: the list itself, and one for every edge below it, however many there are.
-var costs = []struct {
+// cost is in statements: the list itself, and one for every edge below it, however many parents there are.
+type cost struct {
 	name, query string
 	want        int64
 	most        int // parents that an operation may ask for at that price
-}{
+}
+
+var costs = []cost{
 	{"a list", `suites(first: $n) { nodes { id } }`, 1, 100},
 	{"its total", `suites(first: $n) { totalCount nodes { id } pageInfo { total } }`, 2, 100},
 	{"EvalSuite.createdBy", `suites(first: $n) { nodes { createdBy { email } } }`, 2, 100},
@@ -283,6 +294,11 @@ var costs = []struct {
 	{"Skill.registryEntry", `skills(first: $n) { nodes { registryEntry { name } } }`, 2, 100},
 	{"around an entry", `entries(first: $n) { nodes { currentVersion { version quality { sessions } } versions(first: 3) { nodes { quality { sessions } entry { name } } } installationCount releases(first: 2) { nodes { to { version } } } } }`, 8, 50},
 	{"events of the registry", `events(first: $n, filter: {kinds: ["version.published"]}) { nodes { object { ... on RegistryVersion { entry { name } } } } }`, 3, 100},
+	{"RegistryEntry.repoLink", `entries(first: $n) { nodes { repoLink { repoFullName } } }`, 2, 100},
+	{"RepoLink, all of its edges", `repoLinks(first: $n) { nodes { entry { name } createdBy { email } installation { accountLogin } lastAttempt { status } attempts(first: 2) { nodes { version { version } link { id } } } } }`, 8, 90},
+	{"RegistryVersion.previous", `entries(first: $n) { nodes { versions(first: 3) { nodes { previous { version } } } } }`, 3, 100},
+	{"EvalRun.snapshot and Snapshot.runs", `runs(first: $n) { nodes { snapshot { runs(first: 2) { nodes { runKey } } } } }`, 3, 100},
+	{"DryRunDay.skill", `suites(first: $n) { nodes { id } } alertDryRun(input: {type: PASS_RATE_BELOW, threshold: 0.6}) { date skill { name } }`, 4, 100},
 	{"Viewer", `suites(first: $n) { nodes { id } } viewer { plan user { email } organization { members(first: 1) { nodes { id } } } apiKey { user { email } } }`, 6, 100},
 }
 
@@ -333,10 +349,7 @@ func TestStatementsOfNodes(t *testing.T) {
 // Every edge of the schema is a line of the table, and every line is an edge of the schema.
 func TestTable(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../schema.graphqls")
-	require.NoError(t, err)
-	schema, err := gqlparser.LoadSchema(&ast.Source{Name: "schema.graphqls", Input: string(text)})
-	require.NoError(t, err)
+	schema := readSchema(t)
 	lines := map[string]bool{}
 	for _, line := range loader.Table() {
 		require.False(t, lines[line.Name], "%s is there twice", line.Name)
