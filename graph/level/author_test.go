@@ -3,6 +3,7 @@ package level_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -18,20 +19,24 @@ type author struct {
 	known     *harvest
 	declared  []string // variables
 	vars      map[string]any
+	other     map[string]any // the opposite of conditions
 	fragments []string
 	finished  map[string][]string // names of fragments by the type they are on: no circles
 	aliases   int
 	fields    int
 }
 
-// write makes an operation. The same seed and harvest make the same one.
-func write(schema *ast.Schema, known *harvest, seed uint64) (query string, vars map[string]any) {
-	a := &author{Rand: rand.New(rand.NewPCG(seed, 0)), schema: schema, known: known, vars: map[string]any{}, finished: map[string][]string{}}
+// write makes an operation, with variables, and with others that select something else. The same seed and harvest make the
+// same one.
+func write(schema *ast.Schema, known *harvest, seed uint64) (query string, vars, other map[string]any) {
+	a := &author{Rand: rand.New(rand.NewPCG(seed, 0)), schema: schema, known: known, vars: map[string]any{}, other: map[string]any{}, finished: map[string][]string{}}
 	body := a.selection(schema.Query, 2+a.IntN(5))
 	if len(a.declared) > 0 {
 		query = "query(" + strings.Join(a.declared, ", ") + ") "
 	}
-	return query + body + strings.Join(a.fragments, ""), a.vars
+	other = maps.Clone(a.vars)
+	maps.Copy(other, a.other)
+	return query + body + strings.Join(a.fragments, ""), plain(a.vars).(map[string]any), plain(other).(map[string]any)
 }
 
 func (a *author) percent(n int) bool { return a.IntN(100) < n }
@@ -87,9 +92,11 @@ func (a *author) condition() string {
 	on, value := strconv.FormatBool(a.percent(50)), a.percent(50)
 	switch a.IntN(3) {
 	case 0:
-		on = "$" + a.variable("Boolean!", value)
+		name := a.variable("Boolean!", value)
+		on, a.other[name] = "$"+name, !value
 	case 1:
-		on = "$" + a.variable("Boolean! = "+on, nil)
+		name := a.variable("Boolean! = "+on, nil)
+		on, a.other[name] = "$"+name, on == "false"
 	}
 	return pick(a, []string{" @skip(if: ", " @include(if: "}) + on + ")"
 }
