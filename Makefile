@@ -5,7 +5,7 @@ BIN     := bin/skillgraph
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
 LINT    := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.0
 WITHPG  := bin/withpg
-MADE    := graph/generated models/enums_gen.go models/models_gen.go
+MADE    := graph/generated models/enums_gen.go models/models_gen.go docs/examples/go/generated.go
 
 GITEA_VERSION := v1.26.0
 GITEA         := bin/gitea-$(GITEA_VERSION)
@@ -38,6 +38,7 @@ web/dist/playground.html: web/node_modules web/index.html web/playground.html we
 
 generate: ## Regenerate what is made from schema.graphqls
 	go run ./internal/gen
+	go tool genqlient docs/examples/go/genqlient.yaml
 
 check/generate: ## Fail when that was stale
 	@rm -rf bin/.made && mkdir -p bin/.made && cp -R $(MADE) bin/.made
@@ -62,7 +63,7 @@ test/mutants: $(WITHPG) ## Put bugs into the level executor and see each of them
 test/update: $(WITHPG) ## Rewrite the golden files with what the server answers now
 	UPDATE=1 $(WITHPG) go test ./resolvers ./rest ./graph/...
 
-test/web: build ## The running server: GraphQL-over-HTTP audits and the playground in a browser
+test/web: build ## The running server: GraphQL-over-HTTP audits, the examples of clients, and the playground in a browser
 	@web/test/run.sh
 
 bin/versitygw:
@@ -83,4 +84,4 @@ bench: $(WITHPG) ## Measure, as ratios in one run
 	$(WITHPG) go test -timeout 60m -run '^$$' -bench . -benchtime 1x ./internal/bench
 
 clean: ## Remove what was built; data stay
-	rm -rf bin web/dist/* web/node_modules web/screenshots
+	rm -rf bin web/dist/* web/node_modules web/screenshots docs/examples/typescript/node_modules docs/examples/typescript/out

@@ -104,10 +104,12 @@ var extensions = []endpoint{
 	{"registry", "GET", "/api/v1/registry/public"},
 
 	{"community", "GET", "/api/v1/community/bundles/schema"},
+
+	{"export", "GET", "/v1/export/{dataset}"},
 }
 
 // built are the parts that are there: all of their endpoints must be.
-var built = []string{"alerts", "community", "registry", "repohost", "runs", "signals", "skills", "sources", "suites", "telemetry"}
+var built = []string{"alerts", "community", "export", "registry", "repohost", "runs", "signals", "skills", "sources", "suites", "telemetry"}
 
 var parameter = regexp.MustCompile(`\{[^}]+\}`)
 

@@ -28,6 +28,7 @@ var status = map[errs.Code]int{
 	errs.Stale:           http.StatusPreconditionFailed,
 	errs.TooLarge:        http.StatusRequestEntityTooLarge,
 	errs.BadMediaType:    http.StatusUnsupportedMediaType,
+	errs.NotAcceptable:   http.StatusNotAcceptable,
 	errs.RateLimited:     http.StatusTooManyRequests,
 	errs.Internal:        http.StatusInternalServerError,
 	errs.Timeout:         http.StatusServiceUnavailable,

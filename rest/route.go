@@ -26,6 +26,7 @@ var ops embed.FS
 // Route is a stored operation and where it is mounted.
 type Route struct {
 	Name, Method, Path string
+	Noun               string // the folder it is stored in
 	Query              string // the document as it stands in its file
 	Document           *ast.QueryDocument
 
@@ -54,6 +55,7 @@ func load(schema *ast.Schema, files fs.FS) ([]*Route, error) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
+		r.Noun = path.Base(path.Dir(name))
 		for _, key := range []string{r.Name, r.Method + " " + r.Path} {
 			if other := seen[key]; other != "" {
 				return fmt.Errorf("%s: %s is in %s already", name, key, other)

@@ -115,10 +115,10 @@ func TestEveryCodeHasAStatus(t *testing.T) {
 	t.Parallel()
 	for _, code := range []errs.Code{
 		errs.Invalid, errs.Unauthenticated, errs.PlanRequired, errs.Forbidden, errs.NotFound, errs.BadMethod, errs.Conflict, errs.Stale,
-		errs.TooLarge, errs.BadMediaType, errs.TooComplex, errs.RateLimited, errs.Timeout, errs.Unavailable, errs.Internal,
+		errs.TooLarge, errs.BadMediaType, errs.NotAcceptable, errs.TooComplex, errs.RateLimited, errs.Timeout, errs.Unavailable, errs.Internal,
 	} {
 		require.GreaterOrEqual(t, Status(code), 400, code)
 		require.NotEqual(t, http.StatusUnprocessableEntity, Status(code), code)
 	}
-	require.Len(t, status, 15)
+	require.Len(t, status, 16)
 }

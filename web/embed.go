@@ -1,5 +1,5 @@
-// Package web serves the browser's side of skillgraph from the binary: the landing page, the playground and
-// their assets, built by Vite into dist.
+// Package web serves the browser's side of skillgraph from the binary: the landing page, the playground, the
+// reference and their assets, built by Vite into dist.
 package web
 
 import (
@@ -46,7 +46,7 @@ var contentTypes = map[string]string{
 	".woff2": "font/woff2",
 }
 
-// Handler answers GET and HEAD of /, /playground and /assets/*. In a binary that was built without the pages it
+// Handler answers GET and HEAD of /, /playground, /reference and /assets/*. In a binary that was built without the pages it
 // answers 503 and says how to build them.
 func Handler() http.Handler {
 	built, err := fs.Sub(dist, "dist")
@@ -95,6 +95,8 @@ func (s site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.page(w, r, "index.html")
 	case r.URL.Path == "/playground":
 		s.page(w, r, "playground.html")
+	case r.URL.Path == "/reference":
+		s.page(w, r, "reference.html")
 	case r.URL.Path == "/playground/": // where the page's relative addresses would not fit
 		http.Redirect(w, r, "/playground", http.StatusMovedPermanently)
 	case strings.HasPrefix(r.URL.Path, "/assets/"):

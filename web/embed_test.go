@@ -17,6 +17,7 @@ import (
 var built = fstest.MapFS{
 	".gitkeep":             {},
 	"index.html":           {Data: []byte("<h1>landing</h1>")},
+	"reference.html":       {Data: []byte("<h1>reference</h1>")},
 	"playground.html":      {Data: []byte("<h1>playground</h1>")},
 	"assets/app-1a2b.js":   {Data: []byte(strings.Repeat("let a = 1;\n", 100))},
 	"assets/app-1a2b.css":  {Data: []byte("a {}")},
@@ -52,6 +53,7 @@ func TestSite(t *testing.T) {
 		{"/", "text/html; charset=utf-8", never, "landing"},
 		{"/playground", "text/html; charset=utf-8", never, "playground"},
 		{"/playground?query=x", "text/html; charset=utf-8", never, "playground"},
+		{"/reference", "text/html; charset=utf-8", never, "reference"},
 		{"/assets/app-1a2b.js", "text/javascript; charset=utf-8", forever, "let a"},
 		{"/assets/app-1a2b.css", "text/css; charset=utf-8", forever, "a {}"},
 		{"/assets/icon-1a2b.svg", "image/svg+xml", forever, "<svg/>"},

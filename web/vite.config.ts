@@ -16,7 +16,7 @@ export default defineConfig({
   publicDir: false,
   build: {
     rolldownOptions: {
-      input: ['index.html', 'playground.html'],
+      input: ['index.html', 'playground.html', 'reference.html'],
       // GraphiQL's directives speak to the React compiler, which has already run.
       checks: { moduleLevelDirective: false },
     },
@@ -26,5 +26,5 @@ export default defineConfig({
     // Monaco is one lazy chunk of 2 MB; there is nothing to split.
     chunkSizeWarningLimit: 4000,
   },
-  server: { proxy: { '/graphql': 'http://127.0.0.1:8080', '/schema.graphql': 'http://127.0.0.1:8080' } },
+  server: { proxy: { '/graphql': 'http://127.0.0.1:8080', '/schema.graphql': 'http://127.0.0.1:8080', '/openapi.json': 'http://127.0.0.1:8080' } },
 });

@@ -27,15 +27,21 @@ type flags struct {
 	store       store.Options
 }
 
+// newFlags is for commands that use the database.
 func newFlags(e env, name string) *flags {
-	f := &flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), env: e}
-	f.SetOutput(io.Discard)
+	f := bareFlags(e, name)
 	f.StringVar(&f.dataDir, "data-dir", "./.skillgraph", "where the server keeps its own PostgreSQL and files")
 	f.StringVar(&f.databaseURL, "database-url", "", "a PostgreSQL to use in place of the server's own: postgres://user:password@host/database")
 	return f
 }
 
-// read parses and returns the arguments that are no flags; there must be as many as names.
+func bareFlags(e env, name string) *flags {
+	f := &flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), env: e}
+	f.SetOutput(io.Discard)
+	return f
+}
+
+// read parses and returns the arguments that are no flags; there must be as many as names, less those in brackets.
 func (f *flags) read(args []string, names ...string) ([]string, error) {
 	var positional []string
 	for {
@@ -52,7 +58,11 @@ func (f *flags) read(args []string, names ...string) ([]string, error) {
 		}
 		positional, args = append(positional, f.Arg(0)), f.Args()[1:]
 	}
-	if len(positional) != len(names) {
+	needed := len(names)
+	for needed > 0 && strings.HasPrefix(names[needed-1], "[") {
+		needed--
+	}
+	if len(positional) < needed || len(positional) > len(names) {
 		return nil, fmt.Errorf("usage: %s", strings.TrimSpace("skillgraph "+f.Name()+" "+strings.Join(names, " ")+" [flags]"))
 	}
 	given := map[string]bool{}
@@ -66,7 +76,7 @@ func (f *flags) read(args []string, names ...string) ([]string, error) {
 			}
 		}
 	})
-	return positional, err
+	return append(positional, make([]string, len(names)-len(positional))...), err
 }
 
 // list is a flag that may be repeated, or hold several values with commas between them.

@@ -23,9 +23,13 @@ const usage = `skillgraph tells whether the skills of your agents fire and work.
 
 Usage: skillgraph <command> [flags]
 
+Run a server:
   serve              run the server
+  demo               load the demo data, once, and print a key to try it with
   migrate up         bring the database up to date (serve does so, too)
   migrate status     list the migrations
+
+Say who may do what:
   key create         make an API key, with its organization and user where they are missing
   key list           list the API keys
   key revoke ID      revoke an API key, by its id or the beginning that is shown
@@ -33,17 +37,32 @@ Usage: skillgraph <command> [flags]
   org set-plan NAME PLAN   change the plan of an organization: free, pro, team or enterprise
   hook post-receive  print the hook that tells the server of pushes to a local repository
   repohost grant     let an organization bind an account of the code host, besides the one of its own name
-  demo               load the demo data, once, and print a key to try it with
+
+Use a server (--url and --key, or SKILLGRAPH_URL and SKILLGRAPH_KEY):
+  publish DIR        check the skill in a folder and publish it as a version
+  install NAME[@VERSION]   download a skill into a folder, in one step
+  list               list what is published
+  versions NAME      list the versions of an entry
+  rollback NAME [VERSION]  make another version current: the one before, where none is named
+  status [NAME]      tell how skills are doing, and which versions your devices have
+  query FILE         run a GraphQL operation from a file (- is standard input) and print the answer
+
+  help               print this
   version            print the version
 
 Every flag can be set in the environment: --data-dir is SKILLGRAPH_DATA_DIR.
 "skillgraph <command> -h" lists the flags of a command.
+
+Those that use a server end with 0 when all went well, 1 when it did not or the server refused, 2 for a mistake on the command
+line, 3 without permission, 4 when there is no such thing, 5 when something else is in the way, and 6 when the server cannot be
+reached or is busy.
 `
 
 type command func(ctx context.Context, e env, args []string) error
 
 // env is what a command sees of the world.
 type env struct {
+	stdin          io.Reader
 	stdout, stderr io.Writer
 	lookup         func(string) (string, bool)
 }
@@ -55,6 +74,8 @@ var commands = map[string]command{
 	"org list": orgList, "org set-plan": orgSetPlan,
 	"hook post-receive": printHook,
 	"repohost grant":    repohostGrant,
+	"publish":           publish, "install": install, "list": listEntries, "versions": listVersions,
+	"rollback": rollback, "status": status, "query": query,
 	"version": func(_ context.Context, e env, _ []string) error {
 		_, err := fmt.Fprintln(e.stdout, "skillgraph", version)
 		return err
@@ -66,10 +87,10 @@ var commands = map[string]command{
 }
 
 func main() {
-	err := run(untilSignal(), env{os.Stdout, os.Stderr, os.LookupEnv}, os.Args[1:])
+	err := run(untilSignal(), env{os.Stdin, os.Stdout, os.Stderr, os.LookupEnv}, os.Args[1:])
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "skillgraph:", oneLine(err))
-		os.Exit(1)
+		os.Exit(exitCode(err))
 	}
 }
 

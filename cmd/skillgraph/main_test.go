@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -31,6 +32,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // of servers in this very process
 	dbtest.Main(m)
 }
 

@@ -27,8 +27,8 @@ while read -r before after ref; do
   body=$(printf '{"ref":"%s","before":"%s","after":"%s","created":%s,"deleted":%s,"forced":false,"repository":{"full_name":"%s"},"installation":{"id":%s}}' \
     "$name" "$before" "$after" "$created" "$deleted" "$repository" "$installation")
   signature=$(printf '%s' "$body" | openssl dgst -sha256 -hmac "$secret" | sed 's/^.* //')
-  # The same push again is the same delivery.
-  delivery=$(printf '%s %s %s %s' "$repository" "$ref" "$before" "$after" | openssl dgst -sha256 | sed 's/^.* //')
+  # A tag that was deleted and comes back as it was is news, so the time is part of the id.
+  delivery=$(printf '%s %s %s %s %s %s' "$repository" "$ref" "$before" "$after" "$(date +%s)" $$ | openssl dgst -sha256 | sed 's/^.* //')
   printf '%s' "$body" | curl -fsS -m 10 -o /dev/null -X POST --data-binary @- \
     -H 'Content-Type: application/json' -H 'X-Repohost-Event: push' \
     -H "X-Repohost-Delivery: $delivery" -H "X-Repohost-Signature-256: sha256=$signature" \

@@ -229,7 +229,7 @@ func (g *group) ask() {
 	if g.call == nil {
 		return
 	}
-	ctx, call := loader.WithCall(graphql.WithFieldContext(g.run.ctx, g.op.context()))
+	ctx, call := loader.WithCall(graphql.WithFieldContext(g.run.ctx, g.op.context()), len(g.rows))
 	for i := g.next.Add(1) - 1; i < int64(len(g.rows)); i = g.next.Add(1) - 1 {
 		a := &g.answers[i]
 		if a.there {

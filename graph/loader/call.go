@@ -15,9 +15,10 @@ import (
 // since a call may be made more than once, it must do nothing that cannot be done twice. Calls made one after the other
 // may share a Call.
 type Call struct {
-	set   *set
-	waits bool
-	last  any // the batch that the previous call asked
+	set    *set
+	expect int // how many are made
+	waits  bool
+	last   any // the batch that the previous call asked
 }
 
 // errLater is what an edge answers when it has only noted its key. Whoever made the call asks Waits, not the error.
@@ -25,9 +26,9 @@ var errLater = errors.New("loader: this is read with the rest of its level")
 
 type callKey struct{}
 
-// WithCall makes edges note instead of wait.
-func WithCall(ctx context.Context) (context.Context, *Call) {
-	c := &Call{set: from(ctx)}
+// WithCall makes edges note instead of wait, in about so many calls.
+func WithCall(ctx context.Context, expect int) (context.Context, *Call) {
+	c := &Call{set: from(ctx), expect: expect}
 	return callContext{ctx, c}, c
 }
 
@@ -91,7 +92,7 @@ func (e *Edge[P, C, A]) note(c *Call, key ids.ID, args A) (C, error) {
 	defer c.set.mu.Unlock()
 	b, ok := c.last.(*batch[P, C, A])
 	if !ok || b.edge != e || b.args != args {
-		b = e.batch(c.set, args)
+		b = e.batch(c, args)
 		c.last = b
 	}
 	at, known := b.in[key]
@@ -99,27 +100,27 @@ func (e *Edge[P, C, A]) note(c *Call, key ids.ID, args A) (C, error) {
 		return at.found[key], at.err
 	}
 	if !known {
-		b.add(c.set, key)
+		b.add(c, key)
 	}
 	c.waits = true
 	var none C
 	return none, errLater
 }
 
-func (e *Edge[P, C, A]) batch(s *set, args A) *batch[P, C, A] {
+func (e *Edge[P, C, A]) batch(c *Call, args A) *batch[P, C, A] {
 	key := loaderKey{e.Name, args}
-	b, ok := s.batches[key].(*batch[P, C, A])
+	b, ok := c.set.batches[key].(*batch[P, C, A])
 	if !ok {
-		b = &batch[P, C, A]{edge: e, args: args, in: map[ids.ID]*chunk[P, C, A]{}}
-		s.batches[key] = b
+		b = &batch[P, C, A]{edge: e, args: args, in: make(map[ids.ID]*chunk[P, C, A], c.expect)}
+		c.set.batches[key] = b
 	}
 	return b
 }
 
-func (b *batch[P, C, A]) add(s *set, key ids.ID) {
+func (b *batch[P, C, A]) add(c *Call, key ids.ID) {
 	if b.open == nil || len(b.open.keys) == capacity {
-		b.open = &chunk[P, C, A]{batch: b}
-		s.noted = append(s.noted, b.open)
+		b.open = &chunk[P, C, A]{batch: b, keys: make([]ids.ID, 0, min(c.expect, capacity))}
+		c.set.noted = append(c.set.noted, b.open)
 	}
 	b.open.keys = append(b.open.keys, key)
 	b.in[key] = b.open

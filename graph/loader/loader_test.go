@@ -48,7 +48,31 @@ func crowd(t *testing.T, n int) *apitest.Server {
 	host(t, s, n)
 	contribute(t, s, n)
 	stock(t, s, n)
+	connect(t, s, n)
 	return s.Counting(t)
+}
+
+// connect connects every entry with a repository, with an installation and a maker of its own, two attempts that found a version, and a delivery.
+func connect(t *testing.T, s *apitest.Server, n int) {
+	t.Helper()
+	ctx, acme := t.Context(), s.Orgs["acme"]
+	entries, err := s.Org().Entries(ctx, models.EntryFilter{}, models.EntryOrderName, models.Window{Limit: n})
+	require.NoError(t, err)
+	members, err := s.Org().MembersOf(ctx, []ids.ID{acme}, models.Window{Limit: n})
+	require.NoError(t, err)
+	for k, e := range entries.Nodes {
+		by, number := s.Store.Org(acme, members[acme].Nodes[k].ID), int64(100+k)
+		i, _, err := by.BindInstallation(ctx, &models.RepoInstallation{InstallationID: number, AccountLogin: "acme", AccountType: models.AccountTypeUser}, true)
+		require.NoError(t, err)
+		l, err := by.Connect(ctx, &models.RepoLink{EntryID: e.ID, RepoInstallationID: i.ID, RepoFullName: fmt.Sprint("acme/", k), DefaultBranch: "main", SkillPath: ".", TagPattern: "v*"})
+		require.NoError(t, err)
+		for range 2 {
+			_, err = by.Attempt(ctx, l, models.PublishAttempt{Trigger: models.AttemptTriggerTag, Status: models.AttemptStatusUnchanged, VersionID: e.CurrentVersionID, SourceRef: "v1"})
+			require.NoError(t, err)
+		}
+		_, err = s.Store.Receive(ctx, models.Received{Key: fmt.Sprint(k), Queue: l.RepoFullName, Event: "push", InstallationID: number, RepoFullName: l.RepoFullName, Payload: "{}"})
+		require.NoError(t, err)
+	}
 }
 
 // host makes sources of both types, each of another member and for another skill, with two snapshots and a suite that was run.
@@ -116,14 +140,12 @@ func contribute(t *testing.T, s *apitest.Server, n int) {
 	}
 }
 
-// stock fills the registry: every entry has a maker, three versions, a rollback, devices of two people and a repository. The
-// archives are entered, but there are none.
+// stock fills the registry: every entry has a maker, three versions, a rollback and devices of two people. The archives are
+// entered, but there are none.
 func stock(t *testing.T, s *apitest.Server, n int) {
 	t.Helper()
 	ctx, acme := t.Context(), s.Orgs["acme"]
 	members, err := s.Org().MembersOf(ctx, []ids.ID{acme}, models.Window{Limit: n})
-	require.NoError(t, err)
-	installation, err := s.Org().RepoInstallation(ctx, 1)
 	require.NoError(t, err)
 	version := func(entry, v int) (*models.RegistryVersion, []models.FileInfo) {
 		name := fmt.Sprintf("%d.%d.0", v, entry)
@@ -148,10 +170,6 @@ func stock(t *testing.T, s *apitest.Server, n int) {
 		_, _, err = s.Org().Install(ctx, made.Entry.ID, models.InstallEntryInput{DeviceID: "desk"})
 		require.NoError(t, err)
 		_, err = by.Rollback(ctx, made.Entry.ID, nil, nil)
-		require.NoError(t, err)
-		link, err := by.Connect(ctx, &models.RepoLink{EntryID: made.Entry.ID, RepoInstallationID: installation.ID, RepoFullName: fmt.Sprint("acme/", i), DefaultBranch: "main", SkillPath: ".", TagPattern: "v*"})
-		require.NoError(t, err)
-		_, err = by.Attempt(ctx, link, models.PublishAttempt{VersionID: &made.Version.ID, Trigger: models.AttemptTriggerSync, Status: models.AttemptStatusPublished})
 		require.NoError(t, err)
 	}
 	dbtest.Exec(t, s.Database, `UPDATE registry_entries e SET skill_id = s.id FROM skills s WHERE s.name = replace(e.name, 'entry-', 'skill ')`)
@@ -294,8 +312,16 @@ var costs = []cost{
 	{"Skill.registryEntry", `skills(first: $n) { nodes { registryEntry { name } } }`, 2, 100},
 	{"around an entry", `entries(first: $n) { nodes { currentVersion { version quality { sessions } } versions(first: 3) { nodes { quality { sessions } entry { name } } } installationCount releases(first: 2) { nodes { to { version } } } } }`, 8, 50},
 	{"events of the registry", `events(first: $n, filter: {kinds: ["version.published"]}) { nodes { object { ... on RegistryVersion { entry { name } } } } }`, 3, 100},
-	{"RegistryEntry.repoLink", `entries(first: $n) { nodes { repoLink { repoFullName } } }`, 2, 100},
-	{"RepoLink, all of its edges", `repoLinks(first: $n) { nodes { entry { name } createdBy { email } installation { accountLogin } lastAttempt { status } attempts(first: 2) { nodes { version { version } link { id } } } } }`, 8, 90},
+	{"RepoLink.entry", `repoLinks(first: $n) { totalCount nodes { statusContext entry { name } } }`, 3, 100},
+	{"RepoLink.installation and RepoLink.createdBy", `repoLinks(first: $n) { nodes { installation { accountLogin } createdBy { email } } }`, 3, 100},
+	{"RepoLink.lastAttempt", `repoLinks(first: $n) { nodes { lastAttempt { status message } } }`, 2, 100},
+	{"RepoLink.attempts", `repoLinks(first: $n) { nodes { attempts(first: 2) { nodes { status } } } }`, 2, 100},
+	{"with the total of attempts", `repoLinks(first: $n) { nodes { attempts(first: 2) { totalCount nodes { status } } } }`, 3, 100},
+	{"PublishAttempt.version and PublishAttempt.link", `repoLinks(first: $n) { nodes { attempts(first: 2) { nodes { version { version } link { repoFullName } } } } }`, 4, 100},
+	{"RegistryEntry.repoLink", `entries(first: $n) { nodes { repoLink { repoFullName lastAttempt { status } } } }`, 3, 100},
+	{"RepoDelivery", `repoDeliveries(first: $n) { totalCount nodes { deliveryKey event ref state outcome } }`, 2, 100},
+	{"events of attempts", `events(first: $n, filter: {kinds: ["connection.attempted"]}) { nodes { object { ... on PublishAttempt { link { entry { name } } version { version } } } } }`, 5, 100},
+	{"events of connections", `events(first: $n, filter: {kinds: ["connection.created"]}) { nodes { object { ... on RepoLink { entry { name } lastAttempt { version { version } } } } } }`, 5, 100},
 	{"RegistryVersion.previous", `entries(first: $n) { nodes { versions(first: 3) { nodes { previous { version } } } } }`, 3, 100},
 	{"EvalRun.snapshot and Snapshot.runs", `runs(first: $n) { nodes { snapshot { runs(first: 2) { nodes { runKey } } } } }`, 3, 100},
 	{"DryRunDay.skill", `suites(first: $n) { nodes { id } } alertDryRun(input: {type: PASS_RATE_BELOW, threshold: 0.6}) { date skill { name } }`, 4, 100},

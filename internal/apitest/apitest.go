@@ -4,6 +4,9 @@ package apitest
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"io"
 	"maps"
@@ -187,6 +190,44 @@ func (s *Server) Suggest(t testing.TB) {
 			return
 		}
 	}
+}
+
+// Signature signs a body as the code host does.
+func Signature(body []byte) string {
+	mac := hmac.New(sha256.New, []byte(WebhookSecret))
+	mac.Write(body)
+	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
+}
+
+// Work acts upon what the code host has told, and tells it what became of that, as the jobs do.
+func (s *Server) Work(t testing.TB) {
+	t.Helper()
+	ctx := t.Context()
+	queues, err := pgx.CollectRows(s.rows(t, "SELECT DISTINCT queue FROM repo_deliveries WHERE state = 'PENDING'"), pgx.RowTo[string])
+	require.NoError(t, err)
+	for _, queue := range queues {
+		for {
+			d, err := s.Store.NextDelivery(ctx, queue)
+			require.NoError(t, err)
+			if d == nil {
+				break
+			}
+			require.NoError(t, s.Host.Deliver(ctx, s.Store, d))
+		}
+	}
+	type attempt struct{ OrgID, ID ids.ID }
+	waiting, err := pgx.CollectRows(s.rows(t, "SELECT org_id, id FROM publish_attempts WHERE write_back_status = 'PENDING' ORDER BY number"), pgx.RowToStructByPos[attempt])
+	require.NoError(t, err)
+	for _, a := range waiting {
+		require.NoError(t, s.Host.WriteBack(ctx, s.Store.Org(a.OrgID, ids.ID{}), a.ID, false))
+	}
+}
+
+func (s *Server) rows(t testing.TB, sql string) pgx.Rows {
+	t.Helper()
+	rows, err := s.Store.Pool().Query(t.Context(), sql)
+	require.NoError(t, err)
+	return rows
 }
 
 // Response is an answer that was read to its end.

@@ -31,8 +31,10 @@ import (
 //
 // A section graphql holds an operation in place of a request (a line "# key: member" chooses who asks), and a section
 // variables its variables. Ids are numbered in the order in which they appear; <id:1> in a request is that id again.
-// A section "commit acme/skills" holds a JSON object of paths and contents, and makes them the head of main in that repository.
-// A section suggest does what the jobs do that make suggestions.
+// A section "commit acme/skills" holds a JSON object of paths and contents, and makes them the head of main in that repository,
+// which is <head:acme/skills> in requests. A section "tag acme/skills v1.0.0" tags the head. A header <signature> signs the body
+// as the code host does. A section suggest does what the jobs do that make suggestions, and a section work what those do that
+// act upon deliveries and tell the code host.
 // <owner> and the other people are users' ids, <owner:key> their keys' ids, <org:acme> an organization's. Times are <time>. Without a Key, the owner asks; "Key: none" sends none. UPDATE=1 rewrites the answers.
 //
 // A form has a part in each line. Sections named folder/path are files, and "@folder" is the archive of a folder:
@@ -76,18 +78,8 @@ func runScenario(t *testing.T, file string) {
 	for i := 0; i < len(scenes.Files); i++ {
 		var vars []byte
 		ask := scenes.Files[i]
-		if repo, is := strings.CutPrefix(ask.Name, "commit "); is {
-			var files map[string]string
-			require.NoError(t, json.Unmarshal(ask.Data, &files), file)
-			s.server.Commit(t, repo, gitrepo.Files(files))
+		if s.happens(t, ask) {
 			continue
-		}
-		if ask.Name == "suggest" {
-			s.server.Suggest(t)
-			continue
-		}
-		if strings.Contains(ask.Name, "/") {
-			continue // a file of an archive
 		}
 		if i+1 < len(scenes.Files) && scenes.Files[i+1].Name == "variables" {
 			i++
@@ -118,6 +110,26 @@ type scenario struct {
 
 	archives map[string][]byte // by the names of their folders
 	signed   map[string]string // links that were shown, by how
+}
+
+// happens does what a section says that is no question, and reports whether it was one of those.
+func (s *scenario) happens(t *testing.T, f txtar.File) bool {
+	words := strings.Fields(f.Name)
+	switch words[0] {
+	case "commit":
+		var files map[string]string
+		require.NoError(t, json.Unmarshal(f.Data, &files), f.Name)
+		s.ids["<head:"+words[1]+">"] = s.server.Commit(t, words[1], gitrepo.Files(files))
+	case "tag":
+		require.NoError(t, gitrepo.Tag(filepath.Join(s.server.Repos, words[1]+".git"), words[2], s.ids["<head:"+words[1]+">"]))
+	case "suggest":
+		s.server.Suggest(t)
+	case "work":
+		s.server.Work(t)
+	default:
+		return strings.Contains(f.Name, "/") // a file of an archive
+	}
+	return true
 }
 
 func (s *scenario) know(name, id string) { s.names[id], s.ids[name] = name, id }
@@ -153,6 +165,11 @@ func (s *scenario) ask(t *testing.T, f txtar.File, vars []byte) Response {
 		}
 	}
 	raw := []byte(strings.TrimSpace(body))
+	for name, value := range header {
+		if value[0] == "<signature>" {
+			header.Set(name, Signature(raw))
+		}
+	}
 	if header.Get("Content-Type") == "multipart/form-data" {
 		header, raw = s.form(t, string(raw))
 	}
@@ -174,6 +191,7 @@ var (
 	anyKey    = regexp.MustCompile(`(?:sg_live|whsec)_[A-Za-z0-9]+`)
 	anyPerson = regexp.MustCompile(`("contributor_?[hH]ash": )"[0-9a-f]{64}"`) // every server has a secret of its own
 	anySigned = regexp.MustCompile(`(/downloads/[0-9a-f-]+\?)(expires=[0-9]+&signature=[0-9a-f]+)`)
+	anyStatus = regexp.MustCompile(`(skillgraph/publish/)[0-9a-f]{8}"`) // it begins like the id of the connection
 	anyLink   = regexp.MustCompile(`/downloads/[0-9a-f-]+\?<signed>`)
 )
 
@@ -209,6 +227,7 @@ func (s *scenario) show(r Response) string {
 	})
 	text = strings.ReplaceAll(text, s.server.URL, "<server>")
 	text = anyTime.ReplaceAllString(text, `"<time>"`)
+	text = anyStatus.ReplaceAllString(text, `$1<8>"`)
 	text = anyCursor.ReplaceAllString(text, `$1"<cursor>"`)
 	text = anyKey.ReplaceAllString(text, "<key>")
 	text = anyPerson.ReplaceAllString(text, `$1"<hash>"`)

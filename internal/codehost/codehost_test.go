@@ -130,25 +130,6 @@ func TestSuspended(t *testing.T) {
 	require.Equal(t, "0.0.0-repohost."+commit[:7]+"*", w.versions(t)[0])
 }
 
-// A burst of deliveries for one repository is absorbed, in order, whoever works on it.
-func TestBurst(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	const pushes = 40
-	commits := make([]string, pushes)
-	for i := range commits {
-		commits[i] = w.commit(t, fmt.Sprint("commit ", i))
-	}
-	for _, commit := range commits {
-		w.deliver(t, fmt.Sprintf(`{"ref": "refs/heads/main", "before": %q, "after": %q, "repository": {"full_name": "acme/pdf"}, "installation": {"id": 1}}`, zeros, commit))
-	}
-	w.work(t)
-	versions := w.versions(t)
-	require.Equal(t, "0.0.0-repohost."+commits[pushes-1][:7]+"*", versions[0])
-	require.Len(t, versions, pushes+1)
-	require.Zero(t, w.count(t, "SELECT count(*) FROM repo_deliveries WHERE state <> 'DONE'"))
-}
-
 func TestWebhookRefuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -3,6 +3,7 @@ package codehost
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -26,16 +27,56 @@ func (h *Host) Deliver(ctx context.Context, s *store.Store, d *store.Told) error
 	if d.OrgID == nil {
 		return s.DeliveryDone(ctx, d.ID, models.DeliveryStateIgnored, "nobody has bound the installation")
 	}
-	outcome, followed, err := h.safely(ctx, s.Org(*d.OrgID, ids.ID{}), told)
+	o, state := s.Org(*d.OrgID, ids.ID{}), models.DeliveryStateDone
+	outcome, followed, err := h.safely(ctx, o, told)
 	switch {
 	case err != nil && d.Tries < maxTries:
 		return err
 	case err != nil:
-		return s.DeliveryDone(ctx, d.ID, models.DeliveryStateDone, fmt.Sprintf("given up after %d tries", d.Tries))
+		outcome = fmt.Sprintf("Given up after %d tries: %s", d.Tries, words(err))
+		if err := h.giveUp(ctx, o, told, outcome); err != nil {
+			return err
+		}
 	case !followed:
-		return s.DeliveryDone(ctx, d.ID, models.DeliveryStateIgnored, outcome)
+		state = models.DeliveryStateIgnored
 	}
-	return s.DeliveryDone(ctx, d.ID, models.DeliveryStateDone, outcome)
+	return s.DeliveryDone(ctx, d.ID, state, outcome)
+}
+
+// giveUp tells those who wait for a version that there will be none.
+func (h *Host) giveUp(ctx context.Context, o store.Org, told repohost.Delivery, why string) error {
+	if told.Event != "push" {
+		return nil
+	}
+	links, err := o.LinksOf(ctx, told.InstallationID, told.RepoID, told.RepoFullName)
+	if err != nil {
+		return err
+	}
+	for _, l := range links {
+		tag, ignored := l.Follows(told.Ref, told.Deleted)
+		ref := models.Ref{Tag: tag}
+		if tag == "" {
+			ref.Commit = told.After
+		}
+		v, err := o.EntryVersion(ctx, l.EntryID, ref.Version())
+		if err != nil {
+			return err
+		}
+		if ignored != "" || v != nil {
+			continue
+		}
+		if _, err := h.failed(ctx, o, link{RepoLink: l}, ref, triggerOf(tag), why); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func triggerOf(tag string) models.AttemptTrigger {
+	if tag != "" {
+		return models.AttemptTriggerTag
+	}
+	return models.AttemptTriggerBranch
 }
 
 // safely does what follows from a delivery; one that makes us fall must not keep those behind it waiting for ever.
@@ -73,18 +114,16 @@ func (h *Host) pushed(ctx context.Context, o store.Org, told repohost.Delivery) 
 		return "there is no connection to the repository", false, nil
 	}
 	var said []string
+	var failed error // one that has to be tried again does not keep the others from being published
 	for _, row := range links {
 		l, err := withAccount(ctx, o, row)
 		if err != nil {
 			return "", false, err
 		}
 		words, acted, err := h.pushedTo(ctx, o, l, told)
-		if err != nil {
-			return "", false, err
-		}
-		said, followed = append(said, words), followed || acted
+		said, followed, failed = append(said, words), followed || acted, errors.Join(failed, err)
 	}
-	return strings.Join(said, "; "), followed, nil
+	return strings.Join(said, "; "), followed, failed
 }
 
 func (h *Host) pushedTo(ctx context.Context, o store.Org, l link, told repohost.Delivery) (words string, acted bool, err error) {
@@ -92,10 +131,7 @@ func (h *Host) pushedTo(ctx context.Context, o store.Org, l link, told repohost.
 	if why != "" {
 		return why, false, nil
 	}
-	ref, trigger := models.Ref{Tag: tag, Commit: told.After}, models.AttemptTriggerBranch
-	if tag != "" {
-		trigger = models.AttemptTriggerTag
-	}
+	ref, trigger := models.Ref{Tag: tag, Commit: told.After}, triggerOf(tag)
 	if l.suspended {
 		a, err := h.failed(ctx, o, l, ref, trigger, "The installation is suspended at the code host")
 		return told.Ref + ": " + messageOf(a), true, err

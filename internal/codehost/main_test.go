@@ -2,9 +2,6 @@ package codehost_test
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -19,6 +16,7 @@ import (
 	"skillgraph/internal/dbtest"
 	"skillgraph/internal/folder"
 	"skillgraph/internal/jobs"
+	"skillgraph/internal/repohost/apphost"
 	"skillgraph/internal/repohost/gitrepo"
 	"skillgraph/models"
 )
@@ -28,24 +26,55 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 // world is a server with an entry, a repository, and a connection between them.
 type world struct {
 	*apitest.Server
-	repo        string // its folder
-	entry, link string
-	pushes      int
-	clock       time.Time
+	repo         string // its folder
+	entry, link  string
+	installation int
+	pushes       int
+	clock        time.Time
 }
 
+// newWorld has its repositories in a folder, and jobs that run.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{Server: apitest.New(t), clock: apitest.Noon}
+	w := newIdleWorld(t)
+	w.run(t)
+	return w
+}
+
+func newIdleWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{Server: apitest.New(t), installation: 1}
 	w.repo = filepath.Join(w.Repos, "acme", "pdf.git")
+	w.start(t)
+	return w
+}
+
+// newAppWorld has them at a host with apps. No jobs run.
+func newAppWorld(t *testing.T) (*world, *apphost.Host) {
+	t.Helper()
+	h, app := apphost.New(t)
+	w := &world{Server: apitest.New(t), installation: 7}
+	w.Host.Driver, w.Host.Grants = app, false
+	w.repo = filepath.Join(h.Root, "acme", "pdf.git")
+	w.start(t)
+	return w, h
+}
+
+func (w *world) start(t *testing.T) {
+	t.Helper()
+	w.clock = apitest.Noon
 	w.commit(t, "first")
 	w.entry = w.publishEntry(t, "pdf")
+	w.bind(t, w.installation)
+	w.link = w.connect(t, `{}`)
+}
+
+// run starts the jobs.
+func (w *world) run(t *testing.T) {
+	t.Helper()
 	running, err := jobs.Start(t.Context(), jobs.Config{Store: w.Store, Alerts: w.Alerts, AlertInterval: time.Hour, Blobs: w.Blobs, Hosting: w.Hosting, Host: w.Host})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, running.Stop(context.Background())) })
-	w.bind(t, 1)
-	w.link = w.connect(t, `{}`)
-	return w
 }
 
 // publishEntry makes an entry with a version 0.0.1-alpha of no repository.
@@ -75,7 +104,7 @@ func (w *world) connect(t *testing.T, more string) string {
 	t.Helper()
 	body := map[string]any{}
 	require.NoError(t, json.Unmarshal([]byte(more), &body))
-	for k, v := range map[string]any{"entry_id": w.entry, "installation_id": 1, "repo_full_name": "acme/pdf"} {
+	for k, v := range map[string]any{"entry_id": w.entry, "installation_id": w.installation, "repo_full_name": "acme/pdf"} {
 		if _, ok := body[k]; !ok {
 			body[k] = v
 		}
@@ -90,8 +119,13 @@ func (w *world) connect(t *testing.T, more string) string {
 // commit makes a commit whose SKILL.md says the text.
 func (w *world) commit(t *testing.T, text string) string {
 	t.Helper()
+	return w.commitFiles(t, map[string]string{"SKILL.md": text, "README.md": "about"})
+}
+
+func (w *world) commitFiles(t *testing.T, files map[string]string) string {
+	t.Helper()
 	w.clock = w.clock.Add(time.Minute)
-	commit, err := gitrepo.Commit(w.repo, "main", gitrepo.Files(map[string]string{"SKILL.md": text, "README.md": "about"}), w.clock)
+	commit, err := gitrepo.Commit(w.repo, "main", gitrepo.Files(files), w.clock)
 	require.NoError(t, err)
 	return commit
 }
@@ -106,8 +140,13 @@ const zeros = "0000000000000000000000000000000000000000"
 // push tells the server of a push and lets it act.
 func (w *world) push(t *testing.T, ref, after string) {
 	t.Helper()
-	w.deliver(t, fmt.Sprintf(`{"ref": %q, "before": %q, "after": %q, "deleted": %t, "repository": {"full_name": "acme/pdf"}, "installation": {"id": 1}}`, ref, zeros, after, after == zeros))
+	w.deliverPush(t, ref, after)
 	w.work(t)
+}
+
+func (w *world) deliverPush(t *testing.T, ref, after string) {
+	t.Helper()
+	w.deliver(t, fmt.Sprintf(`{"ref": %q, "before": %q, "after": %q, "deleted": %t, "repository": {"full_name": "acme/pdf"}, "installation": {"id": %d}}`, ref, zeros, after, after == zeros, w.installation))
 }
 
 func (w *world) deliver(t *testing.T, body string) {
@@ -119,19 +158,28 @@ func (w *world) deliver(t *testing.T, body string) {
 
 func (w *world) webhook(t *testing.T, event, key string, body []byte) apitest.Response {
 	t.Helper()
-	mac := hmac.New(sha256.New, []byte(apitest.WebhookSecret))
-	mac.Write(body)
 	return w.Do(t, "", http.MethodPost, "/api/v1/repohost/webhook", http.Header{
-		"X-Repohost-Event": {event}, "X-Repohost-Delivery": {key}, "X-Repohost-Signature-256": {"sha256=" + hex.EncodeToString(mac.Sum(nil))},
+		"X-Repohost-Event": {event}, "X-Repohost-Delivery": {key}, "X-Repohost-Signature-256": {apitest.Signature(body)},
 	}, body)
 }
 
 // work waits until the jobs have nothing to do.
 func (w *world) work(t *testing.T) {
 	t.Helper()
-	require.Eventually(t, func() bool {
-		return w.count(t, "SELECT (SELECT count(*) FROM repo_deliveries WHERE state = 'PENDING') + (SELECT count(*) FROM publish_attempts WHERE write_back_status = 'PENDING')") == 0
-	}, time.Minute, 10*time.Millisecond)
+	w.until(t, "SELECT (SELECT count(*) FROM repo_deliveries WHERE state = 'PENDING') + (SELECT count(*) FROM publish_attempts WHERE write_back_status = 'PENDING')", 0)
+}
+
+// until waits for a count.
+func (w *world) until(t *testing.T, sql string, n int) {
+	t.Helper()
+	require.Eventually(t, func() bool { return w.count(t, sql) == n }, time.Minute, 10*time.Millisecond)
+}
+
+// content is the hash of a version.
+func (w *world) content(t *testing.T, version string) (hash string) {
+	t.Helper()
+	require.NoError(t, w.Store.Pool().QueryRow(t.Context(), "SELECT content_hash FROM registry_versions WHERE version = $1", version).Scan(&hash))
+	return hash
 }
 
 func (w *world) count(t *testing.T, sql string) (n int) {

@@ -44,29 +44,44 @@ func receive(w http.ResponseWriter, r *http.Request, s *store.Store, secret stri
 		return "", errs.New(errs.Unauthenticated, "The signature does not fit the body: is the secret the same on both sides?")
 	}
 	event, key := header(r, "X-GitHub-Event", "X-Repohost-Event"), header(r, "X-GitHub-Delivery", "X-Repohost-Delivery")
-	if event == "" || key == "" || len(key) > maxDeliveryKey {
-		return "", errs.New(errs.Invalid, "The headers X-Repohost-Event and X-Repohost-Delivery (or X-GitHub-…) must be there")
+	switch {
+	case event == "":
+		return "", errs.At("X-GitHub-Event").Because("must be a header of a delivery, or X-Repohost-Event")
+	case key == "" || len(key) > maxDeliveryKey:
+		return "", errs.At("X-GitHub-Delivery").Because("must be a header of a delivery, or X-Repohost-Delivery, with 1 to %d characters", maxDeliveryKey)
 	}
 	told, err := repohost.ParseDelivery(event, body)
 	if err != nil {
 		return "", err
-	}
-	queue := strings.ToLower(told.RepoFullName)
-	if queue == "" {
-		queue = "installation " + strconv.FormatInt(told.InstallationID, 10)
 	}
 	switch event {
 	case "push", "installation", "repository":
 	default:
 		return "ignored", nil // ping, and whatever else a host may send
 	}
+	if told.InstallationID == 0 { // a host without apps
+		if told.InstallationID, err = s.InstallationOf(r.Context(), told.RepoID, told.RepoFullName); err != nil {
+			return "", err
+		}
+	}
 	isNew, err := s.Receive(r.Context(), models.Received{
-		Key: key, Queue: queue, Event: event, Action: told.Action, InstallationID: told.InstallationID, RepoFullName: told.RepoFullName, Ref: told.Ref, Payload: told,
+		Key: key, Queue: queueOf(told), Event: event, Action: told.Action, InstallationID: told.InstallationID, RepoFullName: told.RepoFullName, Ref: told.Ref, Payload: told,
 	})
 	if err == nil && !isNew {
 		return "received before", nil
 	}
 	return "accepted", err
+}
+
+// queueOf is what deliveries wait in, one behind the other: those of a repository, whatever its name, or of an installation.
+func queueOf(d repohost.Delivery) string {
+	switch {
+	case d.RepoID != 0:
+		return "repository " + strconv.FormatInt(d.RepoID, 10)
+	case d.RepoFullName != "":
+		return strings.ToLower(d.RepoFullName)
+	}
+	return "installation " + strconv.FormatInt(d.InstallationID, 10)
 }
 
 func header(r *http.Request, names ...string) string {

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"strings"
 
+	"skillgraph/internal/errs"
+	"skillgraph/internal/folder"
 	"skillgraph/internal/ids"
 	"skillgraph/internal/repohost"
+	"skillgraph/internal/skillmd"
 	"skillgraph/internal/store"
 	"skillgraph/models"
 )
@@ -33,36 +36,45 @@ func (h *Host) WriteBack(ctx context.Context, o store.Org, attempt ids.ID, last 
 	id, err := h.tell(ctx, o, l, a)
 	switch {
 	case errors.Is(err, repohost.ErrUnsupported):
-		return o.WroteBack(ctx, a.ID, models.WriteBackStatusUnsupported, nil, new("this code host takes no statuses"))
+		return o.WroteBack(ctx, a.ID, models.WriteBackStatusUnsupported, nil, new("this code host takes neither statuses nor check-runs, or the installation may not post them"))
 	case err != nil && last:
-		return o.WroteBack(ctx, a.ID, models.WriteBackStatusFailed, nil, new(err.Error()))
+		return o.WroteBack(ctx, a.ID, models.WriteBackStatusFailed, nil, new(words(err)))
 	case err != nil:
 		return err
 	}
-	return o.WroteBack(ctx, a.ID, models.WriteBackStatusSuccess, &id, nil)
+	return o.WroteBack(ctx, a.ID, models.WriteBackStatusSuccess, id, nil)
 }
 
-func (h *Host) tell(ctx context.Context, o store.Org, l link, a *models.PublishAttempt) (checkRun string, err error) {
+// tell posts the check-run first, which a second try finds, and then the status. What takes only one of them is told that.
+func (h *Host) tell(ctx context.Context, o store.Org, l link, a *models.PublishAttempt) (checkRun *string, err error) {
 	status := repohost.Status{Context: l.StatusContext(), State: "success", Description: short(a.Message)}
 	check := repohost.CheckRun{ExternalID: l.ID.String() + "/" + *a.Commit, Name: l.StatusContext(), Conclusion: "success", Title: short(a.Message)}
 	if a.Status == models.AttemptStatusFailed {
 		status.State, check.Conclusion = "failure", "failure"
 	}
-	if check.Summary, err = h.summary(ctx, o, a); err != nil {
-		return "", err
-	}
-	if h.BaseURL != "" && a.VersionID != nil {
+	if h.BaseURL != "" {
 		status.TargetURL = h.BaseURL + "/api/v1/registry/" + l.EntryID.String()
 		check.DetailsURL = status.TargetURL
 	}
-	if err := h.Driver.PostStatus(ctx, l.account, l.RepoFullName, *a.Commit, status); err != nil {
-		return "", err
+	if check.Summary, err = h.summary(ctx, o, a, status.TargetURL); err != nil {
+		return nil, err
 	}
-	return h.Driver.PostCheckRun(ctx, l.account, l.RepoFullName, *a.Commit, check)
+	id, err := h.Driver.PostCheckRun(ctx, l.account, l.RepoFullName, *a.Commit, check)
+	if err != nil && !errors.Is(err, repohost.ErrUnsupported) {
+		return nil, err
+	}
+	if err == nil {
+		checkRun = &id
+	}
+	err = h.Driver.PostStatus(ctx, l.account, l.RepoFullName, *a.Commit, status)
+	if checkRun != nil && errors.Is(err, repohost.ErrUnsupported) {
+		err = nil
+	}
+	return checkRun, err
 }
 
-// summary says in Markdown what was published, and what changed.
-func (h *Host) summary(ctx context.Context, o store.Org, a *models.PublishAttempt) (string, error) {
+// summary says in Markdown what was published, what changed, and whether it is a good skill.
+func (h *Host) summary(ctx context.Context, o store.Org, a *models.PublishAttempt, link string) (string, error) {
 	text := a.Message + "\n"
 	if a.VersionID == nil {
 		return text, nil
@@ -80,12 +92,76 @@ func (h *Host) summary(ctx context.Context, o store.Org, a *models.PublishAttemp
 	if err != nil {
 		return "", err
 	}
-	text += fmt.Sprintf("\n| | |\n|---|---|\n| Version | `%s` |\n| Source | `%s` |\n| Content | `%s` |\n| Files | %d: %d added, %d changed, %d removed |\n",
-		v.Version, a.SourceRef, v.ContentHash, v.FileCount, changes.Added, changes.Changed, changes.Removed)
-	if warnings := v.Warnings(); len(warnings) > 0 {
-		text += "\n> " + strings.Join(warnings, "\n> ") + "\n"
+	valid, issues, err := h.validation(ctx, v)
+	if err != nil {
+		return "", err
 	}
-	return text, nil
+	text += fmt.Sprintf("\n| | |\n|---|---|\n| Version | `%s` |\n| Source | `%s` |\n| Content | `%s` |\n| Files | %d: %d added, %d changed, %d removed |\n| Validation | %s |\n",
+		v.Version, a.SourceRef, v.ContentHash, v.FileCount, changes.Added, changes.Changed, changes.Removed, valid)
+	if link != "" {
+		text += "| Link | " + link + " |\n"
+	}
+	return text + issues, nil
+}
+
+// maxShown is how many issues a summary lists.
+const maxShown = 5
+
+// validation is what the rules for skills say of a version: in a few words, and as a list.
+func (h *Host) validation(ctx context.Context, v *models.RegistryVersion) (outcome, list string, err error) {
+	var in skillmd.Folder
+	found, err := folder.Reader{Blobs: h.Registry.Blobs}.Contents(ctx, v.ContentHash, skillmd.MaxFile+1, func(p string) bool {
+		in.Paths = append(in.Paths, p)
+		return p == skillmd.File
+	})
+	if err != nil {
+		return "", "", err
+	}
+	in.SkillMD = found[skillmd.File]
+	issues := skillmd.Check(in).Issues
+	if len(issues) == 0 {
+		return "valid", "", nil
+	}
+	wrong := 0
+	var lines []string
+	for i, issue := range issues {
+		if issue.Level == models.IssueLevelError {
+			wrong++
+		}
+		if i < maxShown {
+			lines = append(lines, "- "+issue.Level.Wire()+at(issue)+": "+issue.Message)
+		}
+	}
+	if more := len(issues) - maxShown; more > 0 {
+		lines = append(lines, fmt.Sprintf("- and %d more", more))
+	}
+	return count(wrong, "error") + ", " + count(len(issues)-wrong, "warning"), "\n" + strings.Join(lines, "\n") + "\n", nil
+}
+
+// at is where an issue is.
+func at(i *models.ValidationIssue) string {
+	switch {
+	case i.Path == nil:
+		return ""
+	case i.Line == nil:
+		return fmt.Sprintf(" in `%s`", *i.Path)
+	}
+	return fmt.Sprintf(" in `%s`, line %d", *i.Path, *i.Line)
+}
+
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+// words are what of an error is for people.
+func words(err error) string {
+	if known := (*errs.Error)(nil); errors.As(err, &known) {
+		return known.Message
+	}
+	return "something went wrong on this server"
 }
 
 // short is what fits into a status.

@@ -38,7 +38,8 @@ func Load(ctx context.Context, s *store.Store, blobs *blob.Store, repos string, 
 	if err := suites(ctx, ada, s.Org(ada.ID(), grace.ID)); err != nil {
 		return "", err
 	}
-	own := newShelf(blobs, clock, demoSteps, ada, s.Org(ada.ID(), grace.ID))
+	own := newShelf(blobs, clock, slices.Concat(demoSteps, csvSteps), ada, s.Org(ada.ID(), grace.ID))
+	own.forge = newForge(s, own, repos)
 	if err := telemetry(ctx, ada, demoSkills, own, 1); err != nil {
 		return "", err
 	}

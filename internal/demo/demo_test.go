@@ -47,6 +47,7 @@ func TestLoad(t *testing.T) {
 			requireSources(t, org)
 			requireContributions(t, org)
 			requireRegistry(t, org, now)
+			requireConnection(t, org)
 
 			before := requireEvents(t, org)
 			again, err := demo.Load(t.Context(), s, blobs, repos, clock)
@@ -74,7 +75,7 @@ func requireRegistry(t *testing.T, org store.Org, now time.Time) {
 	t.Helper()
 	own, err := org.Entries(t.Context(), models.EntryFilter{}, models.EntryOrderName, everything)
 	require.NoError(t, err)
-	require.Len(t, own.Nodes, 5)
+	require.Len(t, own.Nodes, 6)
 	versions, quality := map[string]*models.RegistryVersion{}, map[string]*models.VersionQuality{}
 	status := map[models.SyncStatus]int{}
 	for _, e := range own.Nodes {
@@ -110,6 +111,42 @@ func requireRegistry(t *testing.T, org store.Org, now time.Time) {
 	installed, err := org.Installed(t.Context(), everything)
 	require.NoError(t, err)
 	require.Equal(t, public.Nodes[0].ID, installed.Nodes[0].EntryID)
+}
+
+// One entry is published from a repository: tags have made its releases, and one that was moved was refused.
+func requireConnection(t *testing.T, org store.Org) {
+	t.Helper()
+	links, err := org.RepoLinks(t.Context(), everything)
+	require.NoError(t, err)
+	require.Len(t, links.Nodes, 1)
+	l := links.Nodes[0]
+	pages, err := org.AttemptsOfLinks(t.Context(), []ids.ID{l.ID}, everything)
+	require.NoError(t, err)
+	statuses, made := map[models.AttemptStatus]int{}, []string{}
+	for _, a := range pages[l.ID].Nodes {
+		statuses[a.Status]++
+		if a.Trigger == models.AttemptTriggerTag && a.VersionName != nil {
+			made = append(made, *a.VersionName)
+		}
+	}
+	require.Equal(t, map[models.AttemptStatus]int{models.AttemptStatusPublished: 7, models.AttemptStatusFailed: 1}, statuses)
+	require.Equal(t, []string{"1.1.1", "1.1.0", "1.0.0"}, made)
+	found, err := org.VersionNamed(t.Context(), []ids.ID{l.EntryID}, "1.1.1")
+	require.NoError(t, err)
+	v := found[l.EntryID]
+	require.Equal(t, models.VersionSourceRepohost, v.Source)
+	entries, err := org.EntriesByID(t.Context(), []ids.ID{l.EntryID})
+	require.NoError(t, err)
+	require.Equal(t, v.ID, *entries[l.EntryID].CurrentVersionID)
+	quality, err := org.QualityOf(t.Context(), []ids.ID{v.ID})
+	require.NoError(t, err)
+	require.Positive(t, quality[v.ID].Sessions, "telemetry reports it")
+	told, err := org.RepoDeliveries(t.Context(), everything)
+	require.NoError(t, err)
+	require.Len(t, told.Nodes, 8)
+	for _, d := range told.Nodes {
+		require.Equal(t, models.DeliveryStateDone, d.State)
+	}
 }
 
 func requireSkills(t *testing.T, org store.Org, now time.Time) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"time"
 
@@ -49,6 +50,9 @@ const (
 	revoke
 	install     // by the first of the people, on the device that words name
 	installElse // by the second
+	connect     // with a repository
+	commit      // to the repository
+	tag         // in the repository
 )
 
 // looks is how entries are made.
@@ -58,6 +62,7 @@ var looks = map[string]models.RegistryEntry{
 	"sql-review":      {Description: "Reads migrations and queries before they reach production.", Visibility: models.VisibilityOrg, SourceRepo: new("demo/skills")},
 	"changelog":       {Description: "Writes changelog lines that users understand.", Visibility: models.VisibilityOrg},
 	"unit-conversion": {Description: "Converts units, with the right number of digits.", Visibility: models.VisibilityPublic},
+	"csv-clean":       {Description: "Cleans up CSV files, and says what it found.", Visibility: models.VisibilityOrg, SourceRepo: new(forgeRepo)},
 	"letter-writer":   {Description: "Writes letters and e-mails in the house style.", Visibility: models.VisibilityPublic},
 }
 
@@ -112,6 +117,7 @@ type shelf struct {
 	entries map[string]ids.ID
 	hashes  map[string]string // of what is current, by entry: telemetry reports it
 	steps   []step
+	forge   *forge // where some of them happen
 }
 
 func newShelf(blobs *blob.Store, clock *Clock, steps []step, people ...actor) *shelf {
@@ -154,9 +160,35 @@ func (s *shelf) take(ctx context.Context, by actor, st step) error {
 		return err
 	case install, installElse:
 		return s.install(ctx, s.people[st.do-install], id, st.words)
+	case connect:
+		return s.forge.connect(ctx, by, id, st, s)
+	case commit:
+		if err := s.forge.commit(ctx, st, s); err != nil {
+			return err
+		}
+		return s.note(ctx, by, st.entry)
+	case tag:
+		if err := s.forge.tag(ctx, st.version); err != nil {
+			return err
+		}
+		return s.note(ctx, by, st.entry)
 	}
 	if err == nil && *out.Entry.CurrentVersionID == out.Version.ID {
 		s.hashes[st.entry] = out.Version.ContentHash
+	}
+	return err
+}
+
+// note finds out what is current in an entry.
+func (s *shelf) note(ctx context.Context, by actor, entry string) error {
+	entries, err := by.EntriesByID(ctx, []ids.ID{s.entries[entry]})
+	if err != nil {
+		return err
+	}
+	current := *entries[s.entries[entry]].CurrentVersionID
+	versions, err := by.VersionsByID(ctx, []ids.ID{current})
+	if err == nil {
+		s.hashes[entry] = versions[current].ContentHash
 	}
 	return err
 }
@@ -168,7 +200,7 @@ func (s *shelf) install(ctx context.Context, by actor, entry ids.ID, device stri
 
 func (s *shelf) publish(ctx context.Context, by actor, st step) (models.Published, error) {
 	look := looks[st.entry]
-	content, err := pack(st, look.Description)
+	content, err := pack(st)
 	if err != nil {
 		return models.Published{}, err
 	}
@@ -187,13 +219,17 @@ func (s *shelf) publish(ctx context.Context, by actor, st step) (models.Publishe
 	return out, err
 }
 
+// contents are the files of a version.
+func (st step) contents() map[string]string {
+	out := maps.Clone(st.files)
+	out["SKILL.md"] = fmt.Sprintf("---\nname: %s\ndescription: %s\n---\n%s", st.entry, looks[st.entry].Description, out["SKILL.md"])
+	return out
+}
+
 // pack makes the archive of a version.
-func pack(st step, description string) (*bytes.Reader, error) {
+func pack(st step) (*bytes.Reader, error) {
 	var files []archive.Source
-	for path, text := range st.files {
-		if path == "SKILL.md" {
-			text = fmt.Sprintf("---\nname: %s\ndescription: %s\n---\n%s", st.entry, description, text)
-		}
+	for path, text := range st.contents() {
 		files = append(files, archive.Source{Path: path, Size: int64(len(text)), Open: func() (io.ReadCloser, error) {
 			return io.NopCloser(strings.NewReader(text)), nil
 		}})

@@ -24,6 +24,7 @@ const (
 	Stale           Code = "STALE"
 	TooLarge        Code = "TOO_LARGE"
 	BadMediaType    Code = "UNSUPPORTED_MEDIA_TYPE"
+	NotAcceptable   Code = "NOT_ACCEPTABLE"
 	TooComplex      Code = "TOO_COMPLEX"
 	RateLimited     Code = "RATE_LIMITED"
 	Timeout         Code = "TIMEOUT"

@@ -12,8 +12,8 @@ import (
 	"skillgraph/internal/store"
 )
 
-// turn is how many deliveries of one repository are worked on before others have theirs.
-const turn = 20
+// turn is how long the deliveries of one repository are worked on before others have theirs.
+const turn = 5 * time.Second
 
 type deliveriesWorker struct {
 	river.WorkerDefaults[store.DeliveriesJob]
@@ -24,7 +24,9 @@ type deliveriesWorker struct {
 
 // Work acts upon the deliveries of a repository, one after the other, until there are none.
 func (w *deliveriesWorker) Work(ctx context.Context, job *river.Job[store.DeliveriesJob]) error {
-	for range turn {
+	mine, cancel := context.WithTimeout(ctx, turn)
+	defer cancel()
+	for mine.Err() == nil {
 		d, err := w.store.NextDelivery(ctx, job.Args.Queue)
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 	"skillgraph/internal/errs"
 	"skillgraph/internal/repohost"
+	"skillgraph/internal/repohost/apphost"
 	"skillgraph/internal/repohost/gitrepo"
 	"skillgraph/models"
 )
@@ -64,10 +66,10 @@ func ask(t *testing.T, d repohost.Driver, repo, branch, tag, folder string) (out
 func TestDriversAgree(t *testing.T) {
 	t.Parallel()
 	needGit(t)
-	h, app := newHost(t)
-	local := repohost.NewLocal(h.root)
-	first := commit(t, h.root, "acme/skills", "main", gitrepo.Files(map[string]string{"a": "", "pdf/SKILL.md": "old"}))
-	second := commit(t, h.root, "acme/skills", "main", gitrepo.Tree{
+	h, app := apphost.New(t)
+	local := repohost.NewLocal(h.Root)
+	first := commit(t, h.Root, "acme/skills", "main", gitrepo.Files(map[string]string{"a": "", "pdf/SKILL.md": "old"}))
+	second := commit(t, h.Root, "acme/skills", "main", gitrepo.Tree{
 		"README.md":            {Content: "hello"},
 		"SKILL.md":             {Content: "---\nname: all\n---\n"},
 		"pdf/SKILL.md":         {Content: "skill"},
@@ -82,16 +84,16 @@ func TestDriversAgree(t *testing.T) {
 		"pdf2/SKILL.md": {Content: "another"},
 		"lib":           {Content: first, Mode: filemode.Submodule},
 	})
-	commit(t, h.root, "acme/skills", "feature/x%20z#1", gitrepo.Files(map[string]string{"a": "b"}))
-	commit(t, h.root, "acme/skills", "mainly", gitrepo.Files(map[string]string{"a": "c"}))
-	dir := filepath.Join(h.root, "acme", "skills.git")
+	commit(t, h.Root, "acme/skills", "feature/x%20z#1", gitrepo.Files(map[string]string{"a": "b"}))
+	commit(t, h.Root, "acme/skills", "mainly", gitrepo.Files(map[string]string{"a": "c"}))
+	dir := filepath.Join(h.Root, "acme", "skills.git")
 	require.NoError(t, gitrepo.AnnotatedTag(dir, "v1", first, noon.Add(time.Hour)))
 	require.NoError(t, gitrepo.AnnotatedTag(dir, "release/v1.5", second, noon.Add(-time.Hour)))
 	require.NoError(t, gitrepo.Tag(dir, "v1.0", first))
 	require.NoError(t, gitrepo.Tag(dir, "v#2+ä", second))
 	runGit(t, dir, noon, "tag", "-a", "-m", "nested", "nested", "v1")
 	runGit(t, dir, noon, "tag", "tree", second+"^{tree}")
-	runGit(t, h.root, noon, "init", "-q", "--bare", filepath.Join(h.root, "acme", "empty.git"))
+	runGit(t, h.Root, noon, "init", "-q", "--bare", filepath.Join(h.Root, "acme", "empty.git"))
 
 	for _, branch := range []string{"feature/", "", "../main", "a b", "main.lock"} { // no branch is called so, wherever it is looked for
 		for _, repo := range []string{"acme/skills", "acme/empty"} {
@@ -123,8 +125,8 @@ func TestDriversAgree(t *testing.T) {
 func TestDriversAgreeOnRandomTrees(t *testing.T) {
 	t.Parallel()
 	needGit(t)
-	h, app := newHost(t)
-	local := repohost.NewLocal(h.root)
+	h, app := apphost.New(t)
+	local := repohost.NewLocal(h.Root)
 	r := rand.New(rand.NewPCG(1, 2))
 	names := []string{"a", "b", "c.d", "SKILL.md", "-", "x y", "é"}
 	modes := []filemode.FileMode{filemode.Regular, filemode.Regular, filemode.Regular, filemode.Executable, filemode.Symlink, filemode.Submodule}
@@ -150,7 +152,7 @@ func TestDriversAgreeOnRandomTrees(t *testing.T) {
 			}
 		}
 		repo := fmt.Sprintf("acme/r%d", i)
-		commit(t, h.root, repo, "main", tree)
+		commit(t, h.Root, repo, "main", tree)
 		for range 3 {
 			folder := folders[r.IntN(len(folders))]
 			require.Equal(t, ask(t, local, repo, "main", "", folder), ask(t, app, repo, "main", "", folder), "%v %s", tree, folder)
@@ -171,20 +173,20 @@ func taken(tree gitrepo.Tree, path string) bool {
 func TestAppRepositories(t *testing.T) {
 	t.Parallel()
 	needGit(t)
-	h, app := newHost(t)
+	h, app := apphost.New(t)
 	none, err := app.Repositories(t.Context(), acme)
 	require.NoError(t, err)
 	require.Empty(t, none)
 	for i := range 11 {
-		runGit(t, h.root, noon, "init", "-q", "--bare", filepath.Join(h.root, "acme", fmt.Sprintf("r%02d.git", i)))
+		runGit(t, h.Root, noon, "init", "-q", "--bare", filepath.Join(h.Root, "acme", fmt.Sprintf("r%02d.git", i)))
 	}
 	for _, name := range []string{"open", "inside", "empty"} {
-		runGit(t, h.root, noon, "init", "-q", "--bare", filepath.Join(h.root, "acme", name+".git"))
+		runGit(t, h.Root, noon, "init", "-q", "--bare", filepath.Join(h.Root, "acme", name+".git"))
 	}
-	h.count("")
+	h.Count("")
 	list, err := app.Repositories(t.Context(), acme)
 	require.NoError(t, err)
-	require.Equal(t, 3, h.count("GET /installation/repositories"))
+	require.Equal(t, 3, h.Count("GET /installation/repositories"))
 	require.Len(t, list, 14)
 	pushed := noon
 	require.Equal(t, []repohost.Repository{
@@ -193,89 +195,86 @@ func TestAppRepositories(t *testing.T) {
 		{ID: 1<<40 + 4, Owner: "Acme", Name: "open", DefaultBranch: "main", Visibility: "public", HTMLURL: "https://code.example.com/Acme/open", PushedAt: &pushed},
 	}, list[:3])
 
-	h.instead(func(w http.ResponseWriter, r *http.Request) bool {
+	h.Instead(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodGet {
 			w.Header().Set("Link", `</api/v3/installation/repositories?page=2>; rel="next"`)
-			reply(w, http.StatusOK, map[string]any{})
+			apphost.Reply(w, http.StatusOK, map[string]any{})
 		}
 		return r.Method == http.MethodGet
 	})
 	_, err = app.Repositories(t.Context(), acme)
 	require.EqualError(t, err, "The code host lists more than 10000 things")
-	require.Equal(t, 100, h.count("GET "))
+	require.Equal(t, 100, h.Count("GET "))
 }
 
 // What never changes is asked for once, also when the first try did not get far.
 func TestTagsAreRemembered(t *testing.T) {
 	t.Parallel()
-	h, app := newHost(t)
-	hash := commit(t, h.root, "acme/skills", "main", gitrepo.Files(map[string]string{"a": ""}))
-	dir := filepath.Join(h.root, "acme", "skills.git")
+	h, app := apphost.New(t)
+	hash := commit(t, h.Root, "acme/skills", "main", gitrepo.Files(map[string]string{"a": ""}))
+	dir := filepath.Join(h.Root, "acme", "skills.git")
 	for i := range 20 {
 		require.NoError(t, gitrepo.AnnotatedTag(dir, fmt.Sprintf("v%d", i), hash, noon.Add(time.Duration(i)*time.Second)))
 	}
 	require.NoError(t, gitrepo.Tag(dir, "light", hash))
-	asked := 0
-	h.instead(func(w http.ResponseWriter, r *http.Request) bool {
+	var asked atomic.Int64
+	h.Instead(func(w http.ResponseWriter, r *http.Request) bool {
 		if !strings.Contains(r.URL.Path, "/git/tags/") {
 			return false
 		}
-		h.mu.Lock()
-		asked++
-		over := asked > 10
-		h.mu.Unlock()
+		over := asked.Add(1) > 10
 		if over {
 			w.Header().Set("Retry-After", "30")
-			fail(w, http.StatusForbidden, "You have exceeded a secondary rate limit.")
+			apphost.Fail(w, http.StatusForbidden, "You have exceeded a secondary rate limit.")
 		}
 		return over
 	})
 	_, err := app.Tags(t.Context(), acme, "acme/skills")
 	require.Equal(t, errs.Unavailable, errs.CodeOf(err))
-	h.instead(nil)
-	h.pass(30 * time.Second)
-	h.count("")
+	h.Instead(nil)
+	h.Pass(30 * time.Second)
+	h.Count("")
 	tags, err := app.Tags(t.Context(), acme, "acme/skills")
 	require.NoError(t, err)
 	require.Len(t, tags, 21)
 	require.Equal(t, "light", tags[0].Name)
 	require.Equal(t, "v19", tags[20].Name)
-	require.LessOrEqual(t, h.count(""), 1+10+3+1, "the list, the rest, those that the failure cut short, a commit")
+	require.LessOrEqual(t, h.Count(""), 1+10+3+1, "the list, the rest, those that the failure cut short, a commit")
 	_, err = app.Tags(t.Context(), acme, "acme/skills")
 	require.NoError(t, err)
-	require.Equal(t, 1, h.count(""))
+	require.Equal(t, 1, h.Count(""))
 }
 
 func TestAppCheck(t *testing.T) {
 	t.Parallel()
-	h, app := newHost(t)
+	h, app := apphost.New(t)
 	require.NoError(t, app.Check(t.Context(), acme))
 	require.NoError(t, app.Check(t.Context(), repohost.Account{InstallationID: 7, Login: "ACME"}))
-	h.installations[7].suspended = true
+	h.Installations[7].Suspended = true
 	require.NoError(t, app.Check(t.Context(), acme), "it is theirs all the same")
 	for _, a := range []repohost.Account{{InstallationID: 8, Login: "acme"}, {InstallationID: 9, Login: "acme"}, {InstallationID: 7}, {InstallationID: -1, Login: "acme"}} {
 		requireConflict(t, app.Check(t.Context(), a), fmt.Sprintf("The code host has no installation %d of the account %s", a.InstallationID, a.Login))
 	}
-	stranger := repohost.NewApp(h.server.URL+"/api/v3", "4712", appKey(), loopback, h.clock)
+	stranger := repohost.NewApp(h.Server.URL+"/api/v3", "4712", apphost.Key(), apphost.Loopback, h.Clock)
 	err := stranger.Check(t.Context(), acme)
 	require.EqualError(t, err, "The code host does not accept this server's app: Integration not found")
 	require.Equal(t, errs.Unavailable, errs.CodeOf(err))
-	late := repohost.NewApp(h.server.URL+"/api/v3", appID, appKey(), loopback, func() time.Time { return h.clock().Add(50 * time.Second) })
+	late := repohost.NewApp(h.Server.URL+"/api/v3", apphost.ID, apphost.Key(), apphost.Loopback, func() time.Time { return h.Clock().Add(50 * time.Second) })
 	require.NoError(t, late.Check(t.Context(), acme), "clocks differ")
-	early := repohost.NewApp(h.server.URL+"/api/v3", appID, appKey(), loopback, func() time.Time { return h.clock().Add(-50 * time.Second) })
+	early := repohost.NewApp(h.Server.URL+"/api/v3", apphost.ID, apphost.Key(), apphost.Loopback, func() time.Time { return h.Clock().Add(-50 * time.Second) })
 	require.NoError(t, early.Check(t.Context(), acme), "clocks differ")
 }
 
 func TestPostStatus(t *testing.T) {
 	t.Parallel()
-	h, app := newHost(t)
-	hash := commit(t, h.root, "acme/skills", "main", gitrepo.Files(map[string]string{"a": ""}))
+	h, app := apphost.New(t)
+	hash := commit(t, h.Root, "acme/skills", "main", gitrepo.Files(map[string]string{"a": ""}))
 	require.NoError(t, app.PostStatus(t.Context(), acme, "acme/skills", hash, repohost.Status{Context: "skillgraph/publish/01234567", State: "success", Description: strings.Repeat("é", 200), TargetURL: "https://skills.example.com/1"}))
 	require.NoError(t, app.PostStatus(t.Context(), acme, "acme/skills", hash, repohost.Status{Context: "skillgraph/publish/01234567", State: "failure"}))
 	require.Equal(t, []map[string]string{
 		{"context": "skillgraph/publish/01234567", "state": "success", "description": strings.Repeat("é", 139) + "…", "target_url": "https://skills.example.com/1"},
 		{"context": "skillgraph/publish/01234567", "state": "failure"},
-	}, h.statuses)
+	}, h.Statuses())
 	nowhere := strings.Repeat("a", 40)
 	requireConflict(t, app.PostStatus(t.Context(), acme, "acme/skills", nowhere, repohost.Status{}), "The code host refuses this (status 422): No commit found for SHA: "+nowhere)
 	requireConflict(t, app.PostStatus(t.Context(), acme, "acme/skills", "../main", repohost.Status{}), `The repository acme/skills has no commit "../main"`)
@@ -285,8 +284,8 @@ func TestPostStatus(t *testing.T) {
 
 func TestPostCheckRun(t *testing.T) {
 	t.Parallel()
-	h, app := newHost(t)
-	hash := commit(t, h.root, "acme/skills", "main", gitrepo.Files(map[string]string{"a": ""}))
+	h, app := apphost.New(t)
+	hash := commit(t, h.Root, "acme/skills", "main", gitrepo.Files(map[string]string{"a": ""}))
 	run := repohost.CheckRun{ExternalID: "attempt-1", Name: "skillgraph", Conclusion: "success", Title: "Published 1.0.0", Summary: "All well", DetailsURL: "https://skills.example.com/1"}
 	other := run
 	other.ExternalID = "attempt-0"
@@ -294,10 +293,10 @@ func TestPostCheckRun(t *testing.T) {
 	require.NoError(t, err)
 
 	// The host does it, and its answer is lost.
-	h.instead(func(_ http.ResponseWriter, r *http.Request) bool {
+	h.Instead(func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodPost {
-			h.instead(nil)
-			h.serve(discarded{http.Header{}}, r)
+			h.Instead(nil)
+			h.Serve(discarded{http.Header{}}, r)
 			panic(http.ErrAbortHandler)
 		}
 		return false
@@ -305,7 +304,7 @@ func TestPostCheckRun(t *testing.T) {
 	_, err = app.PostCheckRun(t.Context(), acme, "acme/skills", hash, run)
 	require.EqualError(t, err, "The code host cannot be reached: no valid answer")
 	require.Equal(t, errs.Unavailable, errs.CodeOf(err))
-	require.Len(t, h.posted(), 2)
+	require.Len(t, h.CheckRuns(), 2)
 
 	run.Conclusion, run.Summary, run.DetailsURL = "failure", strings.Repeat("x", 70_000), ""
 	for range 2 {
@@ -313,10 +312,10 @@ func TestPostCheckRun(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "1001", id)
 	}
-	require.Equal(t, []checkRun{
-		{1000, "skillgraph", hash, "attempt-0", "completed", "success", "https://skills.example.com/1", map[string]string{"title": "Published 1.0.0", "summary": "All well"}},
-		{1001, "skillgraph", hash, "attempt-1", "completed", "failure", "", map[string]string{"title": "Published 1.0.0", "summary": strings.Repeat("x", 65_534) + "…"}},
-	}, h.posted())
+	require.Equal(t, []apphost.CheckRun{
+		{ID: 1000, Name: "skillgraph", HeadSHA: hash, ExternalID: "attempt-0", Status: "completed", Conclusion: "success", DetailsURL: "https://skills.example.com/1", Output: map[string]string{"title": "Published 1.0.0", "summary": "All well"}},
+		{ID: 1001, Name: "skillgraph", HeadSHA: hash, ExternalID: "attempt-1", Status: "completed", Conclusion: "failure", Output: map[string]string{"title": "Published 1.0.0", "summary": strings.Repeat("x", 65_534) + "…"}},
+	}, h.CheckRuns())
 	_, err = app.PostCheckRun(t.Context(), acme, "acme/nothing", hash, run)
 	requireConflict(t, err, "There is no repository acme/nothing that the installation of acme may read")
 }
@@ -330,26 +329,26 @@ func (d discarded) WriteHeader(int)             {}
 // An account that has not agreed to one thing can still do the others, and a host that lacks one says so by having no such page.
 func TestUnsupported(t *testing.T) {
 	t.Parallel()
-	h, app := newHost(t)
-	hash := commit(t, h.root, "acme/skills", "main", gitrepo.Files(map[string]string{"a": ""}))
+	h, app := apphost.New(t)
+	hash := commit(t, h.Root, "acme/skills", "main", gitrepo.Files(map[string]string{"a": ""}))
 	status := func() error { return app.PostStatus(t.Context(), acme, "acme/skills", hash, repohost.Status{}) }
 	check := func() error {
 		_, err := app.PostCheckRun(t.Context(), acme, "acme/skills", hash, repohost.CheckRun{})
 		return err
 	}
-	h.installations[7].granted = map[string]string{"contents": "read", "metadata": "read", "statuses": "write"}
+	h.Installations[7].Granted = map[string]string{"contents": "read", "metadata": "read", "statuses": "write"}
 	require.NoError(t, status())
 	require.ErrorIs(t, check(), repohost.ErrUnsupported)
-	h.installations[7].granted = map[string]string{"metadata": "read", "checks": "write"}
+	h.Installations[7].Granted = map[string]string{"metadata": "read", "checks": "write"}
 	require.NoError(t, check())
 	_, err := app.Resolve(t.Context(), acme, "acme/skills", "main")
 	requireConflict(t, err, "The code host refuses this (status 422): The permissions requested are not granted to this installation.")
 
-	h.installations[7].granted = everything
+	h.Installations[7].Granted = apphost.Everything
 	for _, code := range []int{http.StatusForbidden, http.StatusNotFound} {
-		h.instead(func(w http.ResponseWriter, r *http.Request) bool {
+		h.Instead(func(w http.ResponseWriter, r *http.Request) bool {
 			if strings.Contains(r.URL.Path, "check-runs") || strings.Contains(r.URL.Path, "statuses") {
-				fail(w, code, "Resource not accessible by integration")
+				apphost.Fail(w, code, "Resource not accessible by integration")
 				return true
 			}
 			return false
@@ -357,8 +356,8 @@ func TestUnsupported(t *testing.T) {
 		require.ErrorIs(t, status(), repohost.ErrUnsupported)
 		require.ErrorIs(t, check(), repohost.ErrUnsupported)
 	}
-	h.installations[7].suspended = true
-	h.instead(nil)
+	h.Installations[7].Suspended = true
+	h.Instead(nil)
 	requireConflict(t, check(), "The installation of acme is suspended at the code host")
 	require.NotErrorIs(t, status(), repohost.ErrUnsupported, "it may be resumed")
 }

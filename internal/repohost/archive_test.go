@@ -17,6 +17,7 @@ import (
 	"skillgraph/internal/archive"
 	"skillgraph/internal/errs"
 	"skillgraph/internal/repohost"
+	"skillgraph/internal/repohost/apphost"
 )
 
 // packed is an archive as a host makes it.
@@ -32,8 +33,8 @@ func packed(t *testing.T, files map[string]string) []byte {
 }
 
 // serveArchive answers every request for an archive with this.
-func serveArchive(h *host, answer http.HandlerFunc) {
-	h.instead(func(w http.ResponseWriter, r *http.Request) bool {
+func serveArchive(h *apphost.Host, answer http.HandlerFunc) {
+	h.Instead(func(w http.ResponseWriter, r *http.Request) bool {
 		is := strings.Contains(r.URL.Path, "/tarball/")
 		if is {
 			answer(w, r)
@@ -97,7 +98,7 @@ func TestArchives(t *testing.T) {
 			_ = files.Close()
 			_ = gz.Close()
 		}, errs.TooLarge, "The archive is larger than 50 MiB"},
-		{"another failure", func(w http.ResponseWriter, _ *http.Request) { fail(w, http.StatusBadGateway, "") }, errs.Unavailable, "The code host has a problem of its own (status 502)"},
+		{"another failure", func(w http.ResponseWriter, _ *http.Request) { apphost.Fail(w, http.StatusBadGateway, "") }, errs.Unavailable, "The code host has a problem of its own (status 502)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -19,6 +19,7 @@ import (
 
 	"skillgraph/internal/errs"
 	"skillgraph/internal/repohost"
+	"skillgraph/internal/repohost/apphost"
 	"skillgraph/internal/repohost/gitrepo"
 )
 
@@ -31,10 +32,10 @@ func resolve(t *testing.T, app *repohost.App) error {
 	return err
 }
 
-func withRepository(t *testing.T) (*host, *repohost.App, string) {
+func withRepository(t *testing.T) (*apphost.Host, *repohost.App, string) {
 	t.Helper()
-	h, app := newHost(t)
-	return h, app, commit(t, h.root, "acme/skills", "main", gitrepo.Files(map[string]string{"SKILL.md": "skill", "pdf/SKILL.md": "pdf"}))
+	h, app := apphost.New(t)
+	return h, app, commit(t, h.Root, "acme/skills", "main", gitrepo.Files(map[string]string{"SKILL.md": "skill", "pdf/SKILL.md": "pdf"}))
 }
 
 // A token is bought once for each purpose, and again shortly before it expires.
@@ -49,20 +50,20 @@ func TestTokensAreKept(t *testing.T) {
 		})
 	}
 	require.NoError(t, g.Wait())
-	require.Equal(t, 1, h.count(bought+"7"))
+	require.Equal(t, 1, h.Count(bought+"7"))
 	require.NoError(t, app.PostStatus(t.Context(), acme, "acme/skills", hash, repohost.Status{}))
 	require.NoError(t, app.PostStatus(t.Context(), acme, "acme/skills", hash, repohost.Status{}))
 	require.NoError(t, resolve(t, app))
-	require.Equal(t, 1, h.count(bought))
-	h.pass(59*time.Minute - time.Second)
+	require.Equal(t, 1, h.Count(bought))
+	h.Pass(59*time.Minute - time.Second)
 	require.NoError(t, resolve(t, app))
-	require.Zero(t, h.count(bought))
-	h.pass(time.Second)
+	require.Zero(t, h.Count(bought))
+	h.Pass(time.Second)
 	require.NoError(t, resolve(t, app))
-	require.Equal(t, 1, h.count(bought))
+	require.Equal(t, 1, h.Count(bought))
 	_, err := app.Resolve(t.Context(), repohost.Account{InstallationID: 8, Login: "other"}, "other/skills", "main")
 	require.Error(t, err)
-	require.Equal(t, 1, h.count(bought+"8"), "nobody has the token of another")
+	require.Equal(t, 1, h.Count(bought+"8"), "nobody has the token of another")
 }
 
 // A token that the host does not take any more is replaced once.
@@ -70,10 +71,8 @@ func TestTokenIsReplaced(t *testing.T) {
 	t.Parallel()
 	h, app, _ := withRepository(t)
 	require.NoError(t, resolve(t, app))
-	h.mu.Lock()
-	clear(h.tokens) // the account has taken the app's access back, and given it again
-	h.mu.Unlock()
-	h.count("")
+	h.Forget()
+	h.Count("")
 	var g errgroup.Group
 	for range 20 {
 		g.Go(func() error {
@@ -82,18 +81,18 @@ func TestTokenIsReplaced(t *testing.T) {
 		})
 	}
 	require.NoError(t, g.Wait())
-	require.Equal(t, 1, h.count(bought), "all who were refused share the new one")
+	require.Equal(t, 1, h.Count(bought), "all who were refused share the new one")
 
-	h.instead(func(w http.ResponseWriter, r *http.Request) bool {
+	h.Instead(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodGet {
-			fail(w, http.StatusUnauthorized, "Bad credentials")
+			apphost.Fail(w, http.StatusUnauthorized, "Bad credentials")
 		}
 		return r.Method == http.MethodGet
 	})
 	err := resolve(t, app)
 	require.EqualError(t, err, "The code host does not accept this server's app: Bad credentials")
 	require.Equal(t, errs.Unavailable, errs.CodeOf(err))
-	require.Equal(t, 3, h.count(""), "two tries, and a token between them")
+	require.Equal(t, 3, h.Count(""), "two tries, and a token between them")
 }
 
 // One who waits for a token that another buys can give up.
@@ -101,8 +100,8 @@ func TestTokenIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	h, app, _ := withRepository(t)
 	buying, release := make(chan struct{}), make(chan struct{})
-	h.instead(func(http.ResponseWriter, *http.Request) bool {
-		h.instead(nil)
+	h.Instead(func(http.ResponseWriter, *http.Request) bool {
+		h.Instead(nil)
 		close(buying)
 		<-release
 		return false
@@ -145,17 +144,17 @@ func TestLimits(t *testing.T) {
 			t.Parallel()
 			h, app, _ := withRepository(t)
 			require.NoError(t, resolve(t, app))
-			h.instead(func(w http.ResponseWriter, _ *http.Request) bool {
+			h.Instead(func(w http.ResponseWriter, _ *http.Request) bool {
 				for k, v := range c.header {
 					w.Header().Set(k, v)
 				}
-				fail(w, c.status, c.words)
+				apphost.Fail(w, c.status, c.words)
 				return true
 			})
-			h.count("")
+			h.Count("")
 			err := resolve(t, app)
-			require.Equal(t, 1, h.count(""))
-			h.instead(nil)
+			require.Equal(t, 1, h.Count(""))
+			h.Instead(nil)
 			if c.wait == 0 {
 				requireConflict(t, err, "The code host refuses this (status 403): "+c.words)
 				require.NoError(t, resolve(t, app))
@@ -163,11 +162,11 @@ func TestLimits(t *testing.T) {
 			}
 			requireUnavailable(t, err, "The code host takes no more calls for acme at the moment", c.wait)
 			// Nobody asks again before it is time, and nobody else has to wait.
-			h.pass(c.wait - 1)
+			h.Pass(c.wait - 1)
 			requireUnavailable(t, resolve(t, app), "The code host takes no more calls for acme at the moment", 1)
-			require.Zero(t, h.count(""))
+			require.Zero(t, h.Count(""))
 			require.NoError(t, app.Check(t.Context(), repohost.Account{InstallationID: 8, Login: "other"}))
-			h.pass(1)
+			h.Pass(1)
 			require.NoError(t, resolve(t, app))
 		})
 	}
@@ -190,7 +189,7 @@ func TestFailures(t *testing.T) {
 		code   errs.Code
 		wait   time.Duration
 	}{
-		{"a problem", func(w http.ResponseWriter, _ *http.Request) { fail(w, 500, "oops") }, "The code host has a problem of its own (status 500)", errs.Unavailable, 0},
+		{"a problem", func(w http.ResponseWriter, _ *http.Request) { apphost.Fail(w, 500, "oops") }, "The code host has a problem of its own (status 500)", errs.Unavailable, 0},
 		{"a page of a proxy", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(502); _, _ = io.WriteString(w, "<html>") }, "The code host has a problem of its own (status 502)", errs.Unavailable, 0},
 		{"maintenance", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Retry-After", "120"); w.WriteHeader(503) }, "The code host has a problem of its own (status 503)", errs.Unavailable, 2 * time.Minute},
 		{"cut off", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "The code host cannot be reached: no valid answer", errs.Unavailable, 0},
@@ -208,9 +207,11 @@ func TestFailures(t *testing.T) {
 		{"endless", func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, "["+strings.Repeat(" ", 9<<20)+"]")
 		}, "The code host answered with more than 8 MiB", errs.TooLarge, 0},
-		{"gone", func(w http.ResponseWriter, _ *http.Request) { fail(w, 404, "Not Found") }, "There is no repository acme/skills that the installation of acme may read", errs.Conflict, 0},
-		{"blocked", func(w http.ResponseWriter, _ *http.Request) { fail(w, 451, strings.Repeat("long ", 100)) }, "The code host refuses this (status 451): " + strings.Repeat("long ", 39) + "long…", errs.Conflict, 0},
-		{"suspended", func(w http.ResponseWriter, _ *http.Request) { fail(w, 403, "This installation has been suspended") }, "The installation of acme is suspended at the code host", errs.Conflict, 0},
+		{"gone", func(w http.ResponseWriter, _ *http.Request) { apphost.Fail(w, 404, "Not Found") }, "There is no repository acme/skills that the installation of acme may read", errs.Conflict, 0},
+		{"blocked", func(w http.ResponseWriter, _ *http.Request) { apphost.Fail(w, 451, strings.Repeat("long ", 100)) }, "The code host refuses this (status 451): " + strings.Repeat("long ", 39) + "long…", errs.Conflict, 0},
+		{"suspended", func(w http.ResponseWriter, _ *http.Request) {
+			apphost.Fail(w, 403, "This installation has been suspended")
+		}, "The installation of acme is suspended at the code host", errs.Conflict, 0},
 		{"round in circles", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.String(), http.StatusFound) }, "The code host refuses this (status 302): ", errs.Conflict, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -219,7 +220,7 @@ func TestFailures(t *testing.T) {
 			if c.name == "never done" {
 				app.Hurry(500*time.Millisecond, time.Minute)
 			}
-			h.instead(func(w http.ResponseWriter, r *http.Request) bool {
+			h.Instead(func(w http.ResponseWriter, r *http.Request) bool {
 				if r.Method == http.MethodGet {
 					c.answer(w, r)
 				}
@@ -232,7 +233,7 @@ func TestFailures(t *testing.T) {
 			require.NotContains(t, fmt.Sprintf("%+v", err), "ghs_")
 
 			// The token itself meets the same fate.
-			h.instead(func(w http.ResponseWriter, r *http.Request) bool { c.answer(w, r); return true })
+			h.Instead(func(w http.ResponseWriter, r *http.Request) bool { c.answer(w, r); return true })
 			err = app.PostStatus(t.Context(), acme, "acme/skills", strings.Repeat("a", 40), repohost.Status{})
 			require.Error(t, err)
 			require.NotErrorIs(t, err, repohost.ErrUnsupported)
@@ -240,12 +241,12 @@ func TestFailures(t *testing.T) {
 		})
 	}
 	h, app, _ := withRepository(t)
-	h.server.Close()
+	h.Server.Close()
 	requireUnavailable(t, resolve(t, app), "The code host cannot be reached: no connection: it was refused", 0)
 	h, app, _ = withRepository(t)
-	h.installations[7].suspended = true
+	h.Installations[7].Suspended = true
 	requireConflict(t, resolve(t, app), "The installation of acme is suspended at the code host")
-	delete(h.installations, 7)
+	delete(h.Installations, 7)
 	requireConflict(t, resolve(t, app), "The code host has no installation 7 of the account acme")
 }
 
@@ -255,7 +256,7 @@ func TestCallerGivesUp(t *testing.T) {
 	h, app, hash := withRepository(t)
 	require.NoError(t, resolve(t, app))
 	asked := make(chan struct{}, 2)
-	h.instead(func(_ http.ResponseWriter, r *http.Request) bool {
+	h.Instead(func(_ http.ResponseWriter, r *http.Request) bool {
 		asked <- struct{}{}
 		<-r.Context().Done()
 		return true
@@ -278,8 +279,8 @@ func TestCallerGivesUp(t *testing.T) {
 func TestRedirects(t *testing.T) {
 	t.Parallel()
 	h, app, hash := withRepository(t)
-	commit(t, h.root, "acme/new", "main", gitrepo.Files(map[string]string{"a": "new"}))
-	h.instead(func(w http.ResponseWriter, r *http.Request) bool {
+	commit(t, h.Root, "acme/new", "main", gitrepo.Files(map[string]string{"a": "new"}))
+	h.Instead(func(w http.ResponseWriter, r *http.Request) bool {
 		renamed := strings.HasPrefix(r.URL.Path, "/api/v3/repos/acme/new/") || strings.HasPrefix(r.URL.Path, "/api/v3/app")
 		if !renamed {
 			http.Redirect(w, r, strings.Replace(r.URL.Path, "/skills/", "/new/", 1), http.StatusMovedPermanently)
@@ -290,8 +291,8 @@ func TestRedirects(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, hash, head)
 	requireConflict(t, app.PostStatus(t.Context(), acme, "acme/skills", head, repohost.Status{}), "The code host refuses this (status 301): ")
-	require.Empty(t, h.statuses)
-	h.instead(func(w http.ResponseWriter, r *http.Request) bool {
+	require.Empty(t, h.Statuses())
+	h.Instead(func(w http.ResponseWriter, r *http.Request) bool {
 		old := strings.HasPrefix(r.URL.Path, "/api/v3/repos/acme/skills/")
 		if old {
 			http.Redirect(w, r, strings.Replace(r.URL.Path, "/skills/", "/new/", 1), http.StatusTemporaryRedirect)
@@ -299,13 +300,13 @@ func TestRedirects(t *testing.T) {
 		return old
 	})
 	require.NoError(t, app.PostStatus(t.Context(), acme, "acme/skills", head, repohost.Status{State: "success"}))
-	require.Len(t, h.statuses, 1)
-	require.Equal(t, "success", h.statuses[0]["state"])
+	require.Len(t, h.Statuses(), 1)
+	require.Equal(t, "success", h.Statuses()[0]["state"])
 
 	var leaked atomic.Value
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { leaked.Store(r.Header.Get("Authorization")) }))
 	defer elsewhere.Close()
-	h.instead(func(w http.ResponseWriter, r *http.Request) bool {
+	h.Instead(func(w http.ResponseWriter, r *http.Request) bool {
 		http.Redirect(w, r, elsewhere.URL, http.StatusFound)
 		return true
 	})
@@ -316,7 +317,7 @@ func TestRedirects(t *testing.T) {
 // A token is never sent in the clear, however the host may ask for it.
 func TestNoDowngrade(t *testing.T) {
 	t.Parallel()
-	app := repohost.NewApp("https://code.example.com/api/v3", appID, appKey(), nil, time.Now)
+	app := repohost.NewApp("https://code.example.com/api/v3", apphost.ID, apphost.Key(), nil, time.Now)
 	from := func(method string) []*http.Request {
 		return []*http.Request{httptest.NewRequest(method, "https://code.example.com/api/v3/x", nil)}
 	}
@@ -348,9 +349,9 @@ func TestNoDowngrade(t *testing.T) {
 func TestPrivateNetworksAreRefused(t *testing.T) {
 	t.Parallel()
 	h, _, _ := withRepository(t)
-	app := repohost.NewApp(h.server.URL+"/api/v3", appID, appKey(), nil, h.clock)
+	app := repohost.NewApp(h.Server.URL+"/api/v3", apphost.ID, apphost.Key(), nil, h.Clock)
 	requireUnavailable(t, resolve(t, app), "The code host cannot be reached: no connection: the address is not allowed", 0)
-	require.Zero(t, h.count(""))
+	require.Zero(t, h.Count(""))
 }
 
 func TestOpen(t *testing.T) {
@@ -361,8 +362,8 @@ func TestOpen(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
-	key, junk, foreign := write("key.pem", pemKey(t, "RSA PRIVATE KEY")), write("junk.pem", "junk"), write("ec.pem", pemKey(t, "EC PRIVATE KEY"))
-	key8 := write("key8.pem", pemKey(t, "PRIVATE KEY"))
+	key, junk, foreign := write("key.pem", apphost.PEM(t, "RSA PRIVATE KEY")), write("junk.pem", "junk"), write("ec.pem", apphost.PEM(t, "EC PRIVATE KEY"))
+	key8 := write("key8.pem", apphost.PEM(t, "PRIVATE KEY"))
 	for _, c := range []struct{ url, id, key, want string }{
 		{"https://code.example.com/api/v3", "", "", "--repohost-app-key is missing: with --repohost-url it takes --repohost-url, --repohost-app-id and --repohost-app-key"},
 		{"", "1", key, "--repohost-url is missing: with --repohost-app-key it takes --repohost-url, --repohost-app-id and --repohost-app-key"},
@@ -376,7 +377,7 @@ func TestOpen(t *testing.T) {
 		{"https://code.example.com/api/v3", "1", foreign, "--repohost-app-key " + foreign + " is not an RSA private key"},
 		{"https://code.example.com/api/v3", "1", filepath.Join(dir, "none"), "--repohost-app-key: open " + filepath.Join(dir, "none") + ": no such file or directory"},
 	} {
-		_, err := repohost.Open(repohost.Settings{URL: c.url, AppID: c.id, AppKey: c.key, Networks: loopback, Now: time.Now})
+		_, err := repohost.Open(repohost.Settings{URL: c.url, AppID: c.id, AppKey: c.key, Networks: apphost.Loopback, Now: time.Now})
 		require.EqualError(t, err, c.want)
 	}
 	d, err := repohost.Open(repohost.Settings{Root: dir})
@@ -384,7 +385,7 @@ func TestOpen(t *testing.T) {
 	require.IsType(t, &repohost.Local{}, d)
 	h, _, _ := withRepository(t)
 	for _, k := range []string{key, key8} {
-		d, err = repohost.Open(repohost.Settings{Root: dir, URL: h.server.URL + "/api/v3", AppID: appID, AppKey: k, Networks: loopback, Now: h.clock})
+		d, err = repohost.Open(repohost.Settings{Root: dir, URL: h.Server.URL + "/api/v3", AppID: apphost.ID, AppKey: k, Networks: apphost.Loopback, Now: h.Clock})
 		require.NoError(t, err)
 		require.NoError(t, d.Check(t.Context(), acme))
 	}

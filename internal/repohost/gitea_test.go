@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"skillgraph/internal/repohost"
+	"skillgraph/internal/repohost/apphost"
 	"skillgraph/internal/repohost/gitea"
 	"skillgraph/models"
 )
@@ -31,7 +32,7 @@ func TestGitea(t *testing.T) {
 	needGit(t)
 	g := gitea.Start(t, program, source)
 	const repo = "acme/skills"
-	app := repohost.NewApp(g.App(t), appID, appKey(), loopback, time.Now)
+	app := repohost.NewApp(g.App(t), apphost.ID, apphost.Key(), apphost.Loopback, time.Now)
 	a := repohost.Account{InstallationID: 1, Login: "Acme"}
 	require.NoError(t, app.Check(t.Context(), a))
 	for _, name := range []string{"skills", "empty", "other"} {

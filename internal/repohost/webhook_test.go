@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -15,31 +14,12 @@ import (
 
 	"skillgraph/internal/errs"
 	"skillgraph/internal/repohost"
+	"skillgraph/internal/repohost/apphost"
 )
-
-// examples are payloads that a real host has sent, by event. They come with the development packages of web.
-func examples(t testing.TB) map[string][]json.RawMessage {
-	t.Helper()
-	text, err := os.ReadFile("../../web/node_modules/@octokit/webhooks-examples/api.github.com/index.json")
-	if os.IsNotExist(err) && os.Getenv("CI") == "" {
-		t.Skip("make web/node_modules installs the examples")
-	}
-	require.NoError(t, err)
-	var events []struct {
-		Name     string
-		Examples []json.RawMessage
-	}
-	require.NoError(t, json.Unmarshal(text, &events))
-	out := map[string][]json.RawMessage{}
-	for _, e := range events {
-		out[e.Name] = e.Examples
-	}
-	return out
-}
 
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	all := examples(t)
+	all := apphost.Examples(t)
 	read := func(event string) (out []repohost.Delivery) {
 		for _, body := range all[event] {
 			d, err := repohost.ParseDelivery(event, body)

@@ -2,6 +2,7 @@
 package server
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -17,6 +18,7 @@ import (
 	"skillgraph/graph"
 	"skillgraph/internal/codehost"
 	"skillgraph/internal/errs"
+	"skillgraph/internal/export"
 	"skillgraph/internal/jobs"
 	"skillgraph/internal/otlp"
 	"skillgraph/internal/registry"
@@ -53,6 +55,11 @@ type Server struct {
 	Metrics http.Handler
 }
 
+// beside describes what is mounted next to the routes, as path items of OpenAPI.
+//
+//go:embed beside.json
+var beside []byte
+
 // New wires everything together. It fails when a stored operation does not fit the schema.
 func New(cfg Config) (*Server, error) {
 	if cfg.Clock == nil {
@@ -62,6 +69,10 @@ func New(cfg Config) (*Server, error) {
 	routes, err := rest.Routes(schema)
 	if err != nil {
 		return nil, fmt.Errorf("rest/%w", err)
+	}
+	openAPI, err := rest.OpenAPI(schema, routes, beside)
+	if err != nil {
+		return nil, fmt.Errorf("describing the routes: %w", err)
 	}
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -78,14 +89,15 @@ func New(cfg Config) (*Server, error) {
 	r.Use(identify, locate(cfg.BaseURL), logRequests(reg), recoverPanics, allowOrigins(cfg.CORSOrigins))
 	r.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, http.StatusOK, "ok") })
 	r.Get("/readyz", ready(cfg.Store))
-	r.Get("/schema.graphql", sdl)
+	r.Get("/schema.graphql", static("text/plain; charset=utf-8", []byte(graph.SDL())))
+	r.Get("/openapi.json", static("application/json; charset=utf-8", openAPI))
 	if !cfg.MetricsElsewhere {
 		r.Handle("/metrics", s.Metrics)
 	}
 	r.Post("/api/v1/repohost/webhook", codehost.Webhook(cfg.Store, cfg.WebhookSecret, rest.ReadBody, rest.WriteError))
 	r.Get(registry.Path+"{version}", cfg.Registry.Download(rest.WriteError))
 	pages := web.Handler()
-	for _, path := range []string{"/", "/playground", "/playground/", "/assets/*"} {
+	for _, path := range []string{"/", "/playground", "/playground/", "/reference", "/assets/*"} {
 		r.Handle(path, pages)
 	}
 	r.With(keys.Middleware(graph.Deny)).Handle("/graphql", executor)
@@ -93,6 +105,7 @@ func New(cfg Config) (*Server, error) {
 		r.Use(keys.Middleware(rest.WriteError))
 		rest.Mount(r, routes, schema, executor)
 		r.Post("/v1/logs", otlp.Handler(rest.Runner(routes, executor)))
+		r.Method(http.MethodGet, export.Path, &export.Exports{Store: cfg.Store, Clock: time.Now, Fail: rest.WriteError})
 	})
 	r.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		rest.WriteError(w, r, errs.New(errs.NotFound, "There is nothing at %s", r.URL.Path))
@@ -133,7 +146,9 @@ func writeStatus(w http.ResponseWriter, status int, text string) {
 	_ = json.NewEncoder(w).Encode(map[string]string{"status": text})
 }
 
-func sdl(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = w.Write([]byte(graph.SDL()))
+func static(contentType string, body []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		_, _ = w.Write(body)
+	}
 }

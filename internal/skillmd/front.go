@@ -113,6 +113,10 @@ func (c *checker) fields(front *yaml.Node) {
 	}
 	if v := value(front, "metadata"); v != nil && v.Kind != yaml.MappingNode {
 		c.odd(v.Line+frontLine, "metadata_invalid", "metadata should have keys and values")
+	} else if v != nil {
+		if version := value(v, "version"); version != nil && version.Kind == yaml.ScalarNode {
+			c.Version = version.Value
+		}
 	}
 	for i := 0; i < len(front.Content); i += 2 {
 		if k := front.Content[i]; !slices.Contains(keys, k.Value) {
@@ -147,16 +151,20 @@ func (c *checker) description(v *yaml.Node) {
 		c.wrong(line, "description_missing", "description is required: say what the skill does, and when to use it")
 		return
 	}
-	c.text(v, "description", maxDescription)
+	if c.text(v, "description", maxDescription) {
+		c.Description = v.Value
+	}
 }
 
 // text is a value of a limited length.
-func (c *checker) text(v *yaml.Node, key string, most int) {
+func (c *checker) text(v *yaml.Node, key string, most int) (ok bool) {
+	before := len(c.Issues)
 	if v.Kind != yaml.ScalarNode {
 		c.wrong(v.Line+frontLine, key+"_invalid", "%s must be text", key)
 	} else if n := utf8.RuneCountInString(v.Value); n > most {
 		c.wrong(v.Line+frontLine, key+"_too_long", "%s has %d characters: %d are allowed", key, n, most)
 	}
+	return len(c.Issues) == before
 }
 
 func isWords(v *yaml.Node) bool {

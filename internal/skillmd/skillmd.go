@@ -37,8 +37,10 @@ type Folder struct {
 
 // Report is what they find.
 type Report struct {
-	Name   string // "" unless the front matter has a valid one
-	Issues []*models.ValidationIssue
+	Name        string // "" unless the front matter has a valid one
+	Description string // likewise
+	Version     string // what metadata calls version; "" where it does not
+	Issues      []*models.ValidationIssue
 }
 
 // Check holds a folder against the rules.

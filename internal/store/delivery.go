@@ -137,11 +137,17 @@ func (o Org) RepoDeliveriesByID(ctx context.Context, keys []ids.ID) (map[ids.ID]
 
 // LinksOf are the connections of an installation to a repository. One that has another name by now is renamed first, with its sources.
 func (o Org) LinksOf(ctx context.Context, installation, repoID int64, fullName string) ([]*models.RepoLink, error) {
+	type row struct {
+		Name string `bun:"repo_full_name"`
+	}
 	return inTx(ctx, o, func(o Org) ([]*models.RepoLink, error) {
-		if repoID != 0 {
-			if _, err := exec(ctx, o.pg, `UPDATE repo_links t SET repo_full_name = $4, updated_at = $5 FROM repo_installations i
-				WHERE t.org_id = $1 AND i.org_id = $1 AND i.id = t.repo_installation_id AND i.installation_id = $2 AND t.repo_id = $3 AND lower(t.repo_full_name) <> lower($4)`,
-				o.id, installation, repoID, fullName, o.now()); err != nil {
+		former, err := query[row](ctx, o.pg, `SELECT DISTINCT t.repo_full_name FROM repo_links t JOIN repo_installations i ON i.org_id = t.org_id AND i.id = t.repo_installation_id
+			WHERE t.org_id = $1 AND i.installation_id = $2 AND t.repo_id = $3 AND t.repo_id <> 0 AND lower(t.repo_full_name) <> lower($4)`, o.id, installation, repoID, fullName)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range former {
+			if _, err := o.RenameRepository(ctx, installation, f.Name, fullName); err != nil {
 				return nil, err
 			}
 		}
@@ -150,16 +156,38 @@ func (o Org) LinksOf(ctx context.Context, installation, repoID int64, fullName s
 	})
 }
 
+// InstallationOf is the installation that has connections to a repository, for hosts that do not say with which they tell of it; 0
+// when there is none, or more than one.
+func (s *Store) InstallationOf(ctx context.Context, repoID int64, fullName string) (int64, error) {
+	type row struct {
+		Number int64 `bun:"installation_id"`
+	}
+	rows, err := query[row](ctx, s.pool, `SELECT DISTINCT i.installation_id FROM repo_links t JOIN repo_installations i ON i.org_id = t.org_id AND i.id = t.repo_installation_id
+		WHERE lower(t.repo_full_name) = lower($2) OR t.repo_id = $1 AND t.repo_id <> 0`, repoID, fullName)
+	if err != nil || len(rows) != 1 {
+		return 0, err
+	}
+	return rows[0].Number, nil
+}
+
 // RenameRepository follows a repository to its new name, in connections and sources.
 func (o Org) RenameRepository(ctx context.Context, installation int64, from, to string) (links int64, err error) {
+	type row struct {
+		ID ids.ID `bun:"id"`
+	}
 	err = o.tx(ctx, func(o Org) error {
-		for _, table := range []string{"repo_links", "cloud_sources"} {
-			n, err := exec(ctx, o.pg, "UPDATE "+table+` t SET repo_full_name = $4 FROM repo_installations i
-				WHERE t.org_id = $1 AND i.org_id = $1 AND i.id = t.repo_installation_id AND i.installation_id = $2 AND lower(t.repo_full_name) = lower($3)`, o.id, installation, from, to)
+		for _, in := range []struct{ table, event string }{{"repo_links", "connection.renamed"}, {"cloud_sources", "source.repository_renamed"}} {
+			rows, err := query[row](ctx, o.pg, "UPDATE "+in.table+` t SET repo_full_name = $4 FROM repo_installations i
+				WHERE t.org_id = $1 AND i.org_id = $1 AND i.id = t.repo_installation_id AND i.installation_id = $2 AND lower(t.repo_full_name) = lower($3) RETURNING t.id`, o.id, installation, from, to)
 			if err != nil {
 				return err
 			}
-			links += n
+			for _, r := range rows {
+				if err := o.event(ctx, in.event, r.ID, map[string]any{"from": from, "to": to}); err != nil {
+					return err
+				}
+			}
+			links += int64(len(rows))
 		}
 		return nil
 	})

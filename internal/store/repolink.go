@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/riverqueue/river"
 
@@ -83,10 +84,13 @@ func (o Org) ConnectedElsewhere(ctx context.Context, fullNames []string) (map[st
 func (o Org) Connect(ctx context.Context, l *models.RepoLink) (*models.RepoLink, error) {
 	now := o.now()
 	link := *l
-	link.OrganizationID, link.ID, link.CreatedByID, link.CreatedAt, link.UpdatedAt = o.id, ids.New(ids.RepoLink, now), o.by(), now, now
+	link.OrganizationID, link.CreatedByID, link.CreatedAt, link.UpdatedAt = o.id, o.by(), now, now
 	return inTx(ctx, o, func(o Org) (*models.RepoLink, error) {
 		e, err := o.ownEntry(ctx, link.EntryID)
 		if err != nil {
+			return nil, err
+		}
+		if link.ID, err = o.newLinkID(ctx, &link); err != nil {
 			return nil, err
 		}
 		if _, err := o.db.NewInsert().Model(&link).Exec(ctx); err != nil {
@@ -94,6 +98,25 @@ func (o Org) Connect(ctx context.Context, l *models.RepoLink) (*models.RepoLink,
 		}
 		return &link, o.event(ctx, "connection.created", link.ID, map[string]any{"entry_id": e.ID, "entry_name": e.Name, "repo_full_name": link.RepoFullName})
 	})
+}
+
+// newLinkID is an id that begins unlike those of the other connections to the repository. They post statuses under its first
+// digits, which for a minute would all be the same: a later id is taken then.
+func (o Org) newLinkID(ctx context.Context, l *models.RepoLink) (ids.ID, error) {
+	if _, err := exec(ctx, o.pg, "SELECT FROM repo_installations t WHERE t.org_id = $1 AND t.id = $2 FOR UPDATE", o.id, l.RepoInstallationID); err != nil {
+		return ids.ID{}, err
+	}
+	rows, err := query[models.RepoLink](ctx, o.pg, "SELECT "+columns[models.RepoLink]()+" FROM repo_links t WHERE t.org_id = $1 AND lower(t.repo_full_name) = lower($2)", o.id, l.RepoFullName)
+	taken := map[string]bool{}
+	for _, other := range rows {
+		taken[other.StatusContext()] = true
+	}
+	made := *l
+	for at := l.CreatedAt; ; at = at.Add(time.Minute) {
+		if made.ID = ids.New(ids.RepoLink, at); !taken[made.StatusContext()] {
+			return made.ID, err
+		}
+	}
 }
 
 // UpdateConnection changes a connection; a change that changes nothing leaves no trace.

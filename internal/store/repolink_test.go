@@ -2,7 +2,9 @@ package store_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -142,6 +144,31 @@ func TestRenamedRepository(t *testing.T) {
 	l, err := w.acme.RepoLink(t.Context(), f.link)
 	require.NoError(t, err)
 	require.Equal(t, "elsewhere/papers", l.RepoFullName)
+}
+
+// Connections to one repository post their statuses under names of their own, also those that are made at the same time.
+func TestStatusContexts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	i, _, err := w.acme.BindInstallation(t.Context(), bind(7, "acme"), true)
+	require.NoError(t, err)
+	var wait sync.WaitGroup
+	links := make([]*models.RepoLink, 5)
+	for n := range links {
+		entry := w.shelved(t, w.acme, fmt.Sprint("skill-", n), models.VisibilityOrg).entry
+		wait.Go(func() {
+			links[n], _ = w.acme.Connect(context.WithoutCancel(t.Context()), &models.RepoLink{EntryID: entry, RepoInstallationID: i.ID, RepoFullName: "acme/many", DefaultBranch: "main", SkillPath: ".", TagPattern: "v*"})
+		})
+	}
+	wait.Wait()
+	contexts := map[string]bool{}
+	for _, l := range links {
+		require.NotNil(t, l)
+		require.Equal(t, "skillgraph/publish/"+l.ID.String()[:8], l.StatusContext())
+		require.Equal(t, ids.RepoLink, l.ID.Kind())
+		contexts[l.StatusContext()] = true
+	}
+	require.Len(t, contexts, len(links))
 }
 
 // Deliveries are kept for a month, those that wait for longer.

@@ -188,6 +188,10 @@ func TestTenancy(t *testing.T) {
 			if shelving[m.Name] != nil || shut[m.Name] != nil {
 				f.shelf = w.shelved(t, w.other, "secret", models.VisibilityOrg)
 			}
+			if exporting[m.Name] != nil {
+				w.reviewed(t, w.other, &f)
+				f.shelf = w.shelved(t, w.other, "public", models.VisibilityPublic)
+			}
 			if linking[m.Name] != nil {
 				f.shelf = w.shelved(t, w.other, "secret", models.VisibilityOrg)
 				f.linked = w.linked(t, w.other, f.entry)

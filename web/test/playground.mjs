@@ -154,6 +154,15 @@ await check(
   { expected: /status of 401/ },
 );
 
+await check('the reference shows what a route takes and answers', async (page) => {
+  await page.goto(`${base}/reference`);
+  await page.getByLabel('Filter the operations').fill('POST eval-suites');
+  await page.getByRole('status').filter({ hasText: /^[1-9] operations$/ }).waitFor();
+  await page.locator('#CreateSuite > summary').click();
+  await page.locator('#CreateSuite').getByText('verifier_kind').first().waitFor();
+  await page.screenshot({ path: `${screenshots}/reference.png` });
+});
+
 await check('the keyboard is enough', async (page) => {
   await open(page);
   await page.getByLabel('API key').focus();

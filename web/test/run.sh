@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests the built server from outside, with the demo data on a database of its own: the pages' own tests, the
-# GraphQL-over-HTTP audits, and the pages in a browser. What the machine lacks is skipped, but not with CI=true.
+# GraphQL-over-HTTP audits, the examples of clients, and the pages in a browser. What the machine lacks is skipped, but not with CI=true.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -27,7 +27,7 @@ finish() {
 in_web() { npm --silent --prefix web "$@"; }
 
 if ! command -v npm >/dev/null; then
-  for name in types examples audits browser; do skip "$name" npm; done
+  for name in types examples audits openapi clients browser; do skip "$name" npm; done
   finish
 fi
 part types in_web run typecheck
@@ -51,6 +51,11 @@ done
 export SKILLGRAPH_URL SKILLGRAPH_KEY
 
 part audits in_web run audit
+part openapi in_web run test:openapi
+for client in go:go typescript:npm python:python3 shell:jq; do # in this order: the last one publishes a skill
+  name="clients: ${client%:*}" needs=${client#*:}
+  if command -v "$needs" >/dev/null; then part "$name" node web/test/clients.mjs "${client%:*}"; else skip "$name" "$needs"; fi
+done
 CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
 export CHROMIUM
 if [ -n "$CHROMIUM" ]; then part browser in_web run test:browser; else skip browser chromium; fi

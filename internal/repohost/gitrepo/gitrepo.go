@@ -56,13 +56,22 @@ func Commit(dir, branch string, tree Tree, at time.Time) (string, error) {
 	return hash.String(), r.Storer.SetReference(plumbing.NewHashReference(name, hash))
 }
 
+// Branch moves a branch to a commit, wherever it was.
+func Branch(dir, name, commit string) error {
+	return set(dir, plumbing.NewBranchReferenceName(name), commit)
+}
+
 // Tag makes a tag of a commit, a lightweight one.
 func Tag(dir, name, commit string) error {
+	return set(dir, plumbing.NewTagReferenceName(name), commit)
+}
+
+func set(dir string, name plumbing.ReferenceName, commit string) error {
 	r, err := git.PlainOpen(dir)
 	if err != nil {
 		return err
 	}
-	return r.Storer.SetReference(plumbing.NewHashReference(plumbing.NewTagReferenceName(name), plumbing.NewHash(commit)))
+	return r.Storer.SetReference(plumbing.NewHashReference(name, plumbing.NewHash(commit)))
 }
 
 // AnnotatedTag makes a tag of a commit that says when it was made.

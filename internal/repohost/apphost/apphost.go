@@ -1,4 +1,5 @@
-package repohost_test
+// Package apphost is a code host with the API of apps, for tests.
+package apphost
 
 import (
 	"crypto"
@@ -23,35 +24,43 @@ import (
 	"skillgraph/internal/repohost"
 )
 
-const appID = "4711"
+// ID is the app's.
+const ID = "4711"
+
+// Noon is when every test begins.
+var Noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
 var (
-	appKey   = sync.OnceValue(func() *rsa.PrivateKey { k, _ := rsa.GenerateKey(rand.Reader, 2048); return k })
-	loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+	// Key is the app's.
+	Key = sync.OnceValue(func() *rsa.PrivateKey { k, _ := rsa.GenerateKey(rand.Reader, 2048); return k })
+	// Loopback is where tests listen.
+	Loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 )
 
-// host is a code host with the API of apps, over bare repositories. It trusts nothing that it is sent: a request that a real host
+// Host is a code host with the API of apps, over bare repositories. It trusts nothing that it is sent: a request that a real host
 // would refuse, or take for another one, fails the test.
-type host struct {
+type Host struct {
 	t      *testing.T
-	root   string // of bare repositories
-	server *httptest.Server
+	Root   string // of bare repositories
+	Server *httptest.Server
 	files  *httptest.Server // where archives are fetched from
 
-	mu            sync.Mutex
-	now           time.Time
-	installations map[int64]*installation
-	tokens        map[string]issued
-	calls         []string // all requests, as METHOD /path
-	statuses      []map[string]string
-	checkRuns     []checkRun
-	answer        func(w http.ResponseWriter, r *http.Request) bool // answers in the host's place
+	Installations map[int64]*Installation
+
+	mu        sync.Mutex
+	now       time.Time
+	tokens    map[string]issued
+	calls     []string // all requests, as METHOD /path
+	statuses  []map[string]string
+	checkRuns []CheckRun
+	answer    func(w http.ResponseWriter, r *http.Request) bool // answers in the host's place
 }
 
-type installation struct {
-	login     string
-	suspended bool
-	granted   map[string]string
+// Installation is what an account has agreed to.
+type Installation struct {
+	Login     string
+	Suspended bool
+	Granted   map[string]string
 }
 
 type issued struct {
@@ -60,7 +69,8 @@ type issued struct {
 	until        time.Time
 }
 
-type checkRun struct {
+// CheckRun is one as it was posted.
+type CheckRun struct {
 	ID         int64             `json:"id"`
 	Name       string            `json:"name"`
 	HeadSHA    string            `json:"head_sha"`
@@ -71,43 +81,46 @@ type checkRun struct {
 	Output     map[string]string `json:"output"`
 }
 
-var everything = map[string]string{"contents": "read", "metadata": "read", "statuses": "write", "checks": "write"}
+// Everything is all that the app may ask for.
+var Everything = map[string]string{"contents": "read", "metadata": "read", "statuses": "write", "checks": "write"}
 
-// newHost is a host where acme has installed the app as number 7, and a driver for it.
-func newHost(t *testing.T) (*host, *repohost.App) {
+// New is a host where acme has installed the app as number 7, and a driver for it.
+func New(t *testing.T) (*Host, *repohost.App) {
 	t.Helper()
-	h := &host{
-		t: t, root: t.TempDir(), now: noon, tokens: map[string]issued{},
-		installations: map[int64]*installation{7: {login: "Acme", granted: everything}, 8: {login: "other", granted: everything}},
+	h := &Host{
+		t: t, Root: t.TempDir(), now: Noon, tokens: map[string]issued{},
+		Installations: map[int64]*Installation{7: {Login: "Acme", Granted: Everything}, 8: {Login: "other", Granted: Everything}},
 	}
-	h.server = httptest.NewServer(http.HandlerFunc(h.serve))
+	h.Server = httptest.NewServer(http.HandlerFunc(h.Serve))
 	h.files = httptest.NewServer(http.HandlerFunc(h.serveFile))
-	t.Cleanup(h.server.Close)
+	t.Cleanup(h.Server.Close)
 	t.Cleanup(h.files.Close)
-	return h, repohost.NewApp(h.server.URL+"/api/v3/", appID, appKey(), loopback, h.clock)
+	return h, repohost.NewApp(h.Server.URL+"/api/v3/", ID, Key(), Loopback, h.Clock)
 }
 
-func (h *host) clock() time.Time {
+// Clock is the host's.
+func (h *Host) Clock() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.now
 }
 
-func (h *host) pass(d time.Duration) {
+// Pass lets time pass.
+func (h *Host) Pass(d time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.now = h.now.Add(d)
 }
 
-// instead answers in the host's place, as often as it says so.
-func (h *host) instead(f func(w http.ResponseWriter, r *http.Request) bool) {
+// Instead answers in the host's place, as often as it says so.
+func (h *Host) Instead(f func(w http.ResponseWriter, r *http.Request) bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.answer = f
 }
 
-// count is how many requests begin so, and forgets all.
-func (h *host) count(prefix string) (n int) {
+// Count is how many requests begin so, and forgets all.
+func (h *Host) Count(prefix string) (n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, c := range h.calls {
@@ -119,14 +132,29 @@ func (h *host) count(prefix string) (n int) {
 	return n
 }
 
-// posted are the check-runs that were posted.
-func (h *host) posted() []checkRun {
+// Statuses are the commit statuses that were posted.
+func (h *Host) Statuses() []map[string]string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.statuses)
+}
+
+// Forget makes every token worthless: the account has taken the app's access back, and given it again.
+func (h *Host) Forget() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	clear(h.tokens)
+}
+
+// CheckRuns are the check-runs that were posted.
+func (h *Host) CheckRuns() []CheckRun {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.checkRuns)
 }
 
-func (h *host) serve(w http.ResponseWriter, r *http.Request) {
+// Serve answers a request.
+func (h *Host) Serve(w http.ResponseWriter, r *http.Request) {
 	path, inside := strings.CutPrefix(r.URL.EscapedPath(), "/api/v3")
 	if !inside {
 		h.t.Errorf("a request outside of the API: %s", r.URL)
@@ -138,7 +166,7 @@ func (h *host) serve(w http.ResponseWriter, r *http.Request) {
 	if r.UserAgent() != "skillgraph" || r.Header.Get("Accept") != "application/vnd.github+json" || r.Header.Get("X-Github-Api-Version") != "2022-11-28" {
 		h.t.Errorf("%s: headers %v", path, r.Header)
 	}
-	w.Header().Set("Date", h.clock().UTC().Format(http.TimeFormat))
+	w.Header().Set("Date", h.Clock().UTC().Format(http.TimeFormat))
 	if answer != nil && answer(w, r) {
 		return
 	}
@@ -149,9 +177,9 @@ func (h *host) serve(w http.ResponseWriter, r *http.Request) {
 	token, ok := h.authorized(r)
 	switch {
 	case !ok:
-		fail(w, http.StatusUnauthorized, "Bad credentials")
-	case h.installations[token.installation].suspended:
-		fail(w, http.StatusForbidden, "This installation has been suspended")
+		Fail(w, http.StatusUnauthorized, "Bad credentials")
+	case h.Installations[token.installation].Suspended:
+		Fail(w, http.StatusForbidden, "This installation has been suspended")
 	case path == "/installation/repositories":
 		h.allow(token, "metadata", "read")
 		h.list(w, r, token)
@@ -160,19 +188,21 @@ func (h *host) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func fail(w http.ResponseWriter, status int, message string) {
+// Fail is how the host says no.
+func Fail(w http.ResponseWriter, status int, message string) {
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(map[string]string{"message": message, "documentation_url": "https://docs.example.com"})
 }
 
-func reply(w http.ResponseWriter, status int, body any) {
+// Reply answers with JSON.
+func Reply(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(body)
 }
 
 // body reads a request that may have these keys and no other.
-func (h *host) body(r *http.Request, into any) {
+func (h *Host) body(r *http.Request, into any) {
 	if r.Header.Get("Content-Type") != "application/json" {
 		h.t.Errorf("%s: content type %q", r.URL, r.Header.Get("Content-Type"))
 	}
@@ -184,29 +214,29 @@ func (h *host) body(r *http.Request, into any) {
 }
 
 // app answers what the app itself asks, if its token is one.
-func (h *host) app(w http.ResponseWriter, r *http.Request, rest string) {
+func (h *Host) app(w http.ResponseWriter, r *http.Request, rest string) {
 	if message := h.jwt(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")); message != "" {
-		fail(w, http.StatusUnauthorized, message)
+		Fail(w, http.StatusUnauthorized, message)
 		return
 	}
 	number, rest, _ := strings.Cut(rest, "/")
 	id, _ := strconv.ParseInt(number, 10, 64)
-	in := h.installations[id]
+	in := h.Installations[id]
 	switch {
 	case in == nil:
-		fail(w, http.StatusNotFound, "Not Found")
+		Fail(w, http.StatusNotFound, "Not Found")
 	case r.Method == http.MethodGet && rest == "":
-		reply(w, http.StatusOK, map[string]any{"id": id, "account": map[string]any{"login": in.login, "type": "Organization"}, "suspended_at": nil})
+		Reply(w, http.StatusOK, map[string]any{"id": id, "account": map[string]any{"login": in.Login, "type": "Organization"}, "suspended_at": nil})
 	case r.Method != http.MethodPost || rest != "access_tokens":
 		h.t.Errorf("%s %s", r.Method, r.URL)
-	case in.suspended:
-		fail(w, http.StatusForbidden, "This installation has been suspended")
+	case in.Suspended:
+		Fail(w, http.StatusForbidden, "This installation has been suspended")
 	default:
 		h.issue(w, r, id, in)
 	}
 }
 
-func (h *host) issue(w http.ResponseWriter, r *http.Request, id int64, in *installation) {
+func (h *Host) issue(w http.ResponseWriter, r *http.Request, id int64, in *Installation) {
 	var asked struct {
 		Permissions map[string]string `json:"permissions"`
 	}
@@ -215,8 +245,8 @@ func (h *host) issue(w http.ResponseWriter, r *http.Request, id int64, in *insta
 		h.t.Errorf("a token for %v is not the least that a call needs", asked.Permissions)
 	}
 	for name, level := range asked.Permissions {
-		if in.granted[name] != level {
-			fail(w, http.StatusUnprocessableEntity, "The permissions requested are not granted to this installation.")
+		if in.Granted[name] != level {
+			Fail(w, http.StatusUnprocessableEntity, "The permissions requested are not granted to this installation.")
 			return
 		}
 	}
@@ -227,11 +257,11 @@ func (h *host) issue(w http.ResponseWriter, r *http.Request, id int64, in *insta
 	until := h.now.Add(time.Hour)
 	h.tokens[value] = issued{id, asked.Permissions, until}
 	h.mu.Unlock()
-	reply(w, http.StatusCreated, map[string]any{"token": value, "expires_at": until.UTC().Format(time.RFC3339), "permissions": asked.Permissions, "repository_selection": "all"})
+	Reply(w, http.StatusCreated, map[string]any{"token": value, "expires_at": until.UTC().Format(time.RFC3339), "permissions": asked.Permissions, "repository_selection": "all"})
 }
 
 // jwt says what is wrong with a token of the app.
-func (h *host) jwt(token string) string {
+func (h *Host) jwt(token string) string {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
 		return "A JSON web token could not be decoded"
@@ -252,11 +282,11 @@ func (h *host) jwt(token string) string {
 		return "A JSON web token could not be decoded"
 	}
 	sum := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
-	now := h.clock().Unix()
+	now := h.Clock().Unix()
 	switch {
-	case rsa.VerifyPKCS1v15(&appKey().PublicKey, crypto.SHA256, sum[:], decoded[2]) != nil:
+	case rsa.VerifyPKCS1v15(&Key().PublicKey, crypto.SHA256, sum[:], decoded[2]) != nil:
 		return "A JSON web token could not be decoded"
-	case claims.Iss != appID:
+	case claims.Iss != ID:
 		return "Integration not found"
 	case claims.Iat > now:
 		return "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued"
@@ -266,7 +296,7 @@ func (h *host) jwt(token string) string {
 	return ""
 }
 
-func (h *host) authorized(r *http.Request) (issued, bool) {
+func (h *Host) authorized(r *http.Request) (issued, bool) {
 	value, is := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -275,20 +305,20 @@ func (h *host) authorized(r *http.Request) (issued, bool) {
 }
 
 // allow fails the test when a token is not for what is asked with it: another host would answer 403.
-func (h *host) allow(token issued, permission, level string) {
+func (h *Host) allow(token issued, permission, level string) {
 	if token.permissions[permission] != level {
 		h.t.Errorf("a token for %v is used where %s:%s is needed", token.permissions, permission, level)
 	}
 }
 
-// pemKey is the app's key as hosts give it out, or one that is none.
-func pemKey(t *testing.T, kind string) string {
+// PEM is the app's key as hosts give it out, or one that is none.
+func PEM(t *testing.T, kind string) string {
 	t.Helper()
-	bytes := x509.MarshalPKCS1PrivateKey(appKey())
+	bytes := x509.MarshalPKCS1PrivateKey(Key())
 	var err error
 	switch kind {
 	case "PRIVATE KEY":
-		bytes, err = x509.MarshalPKCS8PrivateKey(appKey())
+		bytes, err = x509.MarshalPKCS8PrivateKey(Key())
 	case "EC PRIVATE KEY":
 		bytes = []byte("not RSA")
 	}

@@ -1,4 +1,4 @@
-package repohost_test
+package apphost
 
 import (
 	"bytes"
@@ -18,8 +18,8 @@ import (
 )
 
 // list pages through the repositories of an installation, five at a time at most.
-func (h *host) list(w http.ResponseWriter, r *http.Request, token issued) {
-	dirs, _ := filepath.Glob(filepath.Join(h.root, strings.ToLower(h.installations[token.installation].login), "*.git"))
+func (h *Host) list(w http.ResponseWriter, r *http.Request, token issued) {
+	dirs, _ := filepath.Glob(filepath.Join(h.Root, strings.ToLower(h.Installations[token.installation].Login), "*.git"))
 	page, _ := strconv.Atoi(r.URL.Query().Get("page"))
 	const most = 5
 	page = max(page, 1)
@@ -29,15 +29,15 @@ func (h *host) list(w http.ResponseWriter, r *http.Request, token issued) {
 	}
 	repos := []any{}
 	for _, dir := range dirs[min((page-1)*most, len(dirs)):min(page*most, len(dirs))] {
-		repos = append(repos, describe(h.installations[token.installation].login, strings.TrimSuffix(filepath.Base(dir), ".git")))
+		repos = append(repos, describe(h.Installations[token.installation].Login, strings.TrimSuffix(filepath.Base(dir), ".git")))
 	}
-	reply(w, http.StatusOK, map[string]any{"total_count": len(dirs), "repositories": repos})
+	Reply(w, http.StatusOK, map[string]any{"total_count": len(dirs), "repositories": repos})
 }
 
 func describe(owner, name string) map[string]any {
 	out := map[string]any{
 		"id": int64(1)<<40 + int64(len(name)), "name": name, "full_name": owner + "/" + name, "owner": map[string]any{"login": owner},
-		"private": name != "open", "default_branch": "main", "html_url": "https://code.example.com/" + owner + "/" + name, "pushed_at": noon.Format(time.RFC3339),
+		"private": name != "open", "default_branch": "main", "html_url": "https://code.example.com/" + owner + "/" + name, "pushed_at": Noon.Format(time.RFC3339),
 	}
 	switch name {
 	case "inside":
@@ -49,22 +49,22 @@ func describe(owner, name string) map[string]any {
 }
 
 // repository answers what is asked about a repository: repos, owner, name, and more.
-func (h *host) repository(w http.ResponseWriter, r *http.Request, token issued, path []string) {
+func (h *Host) repository(w http.ResponseWriter, r *http.Request, token issued, path []string) {
 	if len(path) < 3 || path[0] != "repos" {
 		h.t.Errorf("%s %s", r.Method, r.URL)
 		return
 	}
-	dir := filepath.Join(h.root, strings.ToLower(path[1]), path[2]+".git")
+	dir := filepath.Join(h.Root, strings.ToLower(path[1]), path[2]+".git")
 	repo, err := git.PlainOpen(dir)
-	if err != nil || !strings.EqualFold(path[1], h.installations[token.installation].login) {
-		fail(w, http.StatusNotFound, "Not Found")
+	if err != nil || !strings.EqualFold(path[1], h.Installations[token.installation].Login) {
+		Fail(w, http.StatusNotFound, "Not Found")
 		return
 	}
 	what := strings.Join(path[3:], "/")
 	switch {
 	case what == "":
 		h.allow(token, "metadata", "read")
-		reply(w, http.StatusOK, describe(path[1], path[2]))
+		Reply(w, http.StatusOK, describe(path[1], path[2]))
 	case strings.HasPrefix(what, "statuses/"), strings.Contains(what, "check-runs"):
 		h.write(w, r, token, repo, path[3:])
 	case r.Method != http.MethodGet:
@@ -75,13 +75,13 @@ func (h *host) repository(w http.ResponseWriter, r *http.Request, token issued, 
 	}
 }
 
-func (h *host) read(w http.ResponseWriter, r *http.Request, repo *git.Repository, path []string) {
+func (h *Host) read(w http.ResponseWriter, r *http.Request, repo *git.Repository, path []string) {
 	what, name := strings.Join(path[3:min(5, len(path))], "/"), path[len(path)-1]
 	hash := plumbing.NewHash(name)
 	switch {
 	case path[3] == "tarball":
 		if _, err := repo.CommitObject(hash); err != nil {
-			fail(w, http.StatusNotFound, "Not Found")
+			Fail(w, http.StatusNotFound, "Not Found")
 			return
 		}
 		http.Redirect(w, r, h.files.URL+"/"+path[1]+"/"+path[2]+"/"+name+"?token=once", http.StatusFound)
@@ -91,29 +91,29 @@ func (h *host) read(w http.ResponseWriter, r *http.Request, repo *git.Repository
 	case what == "git/tags":
 		tag, err := repo.TagObject(hash)
 		if err != nil {
-			fail(w, http.StatusNotFound, "Not Found")
+			Fail(w, http.StatusNotFound, "Not Found")
 			return
 		}
 		out := map[string]any{"tag": tag.Name, "sha": name, "object": map[string]string{"type": tag.TargetType.String(), "sha": tag.Target.String()}}
 		if !tag.Tagger.When.IsZero() {
 			out["tagger"] = map[string]any{"name": tag.Tagger.Name, "date": tag.Tagger.When.Format(time.RFC3339)}
 		}
-		reply(w, http.StatusOK, out)
+		Reply(w, http.StatusOK, out)
 	case what == "git/commits":
 		c, err := repo.CommitObject(hash)
 		if err != nil {
-			fail(w, http.StatusNotFound, "Not Found")
+			Fail(w, http.StatusNotFound, "Not Found")
 			return
 		}
-		reply(w, http.StatusOK, map[string]any{"sha": name, "committer": map[string]any{"date": c.Committer.When.Format(time.RFC3339)}})
+		Reply(w, http.StatusOK, map[string]any{"sha": name, "committer": map[string]any{"date": c.Committer.When.Format(time.RFC3339)}})
 	default:
 		h.t.Errorf("%s %s", r.Method, r.URL)
 	}
 }
 
-func (h *host) refs(w http.ResponseWriter, repo *git.Repository, prefix string) {
+func (h *Host) refs(w http.ResponseWriter, repo *git.Repository, prefix string) {
 	if _, err := repo.Head(); err != nil {
-		fail(w, http.StatusConflict, "Git Repository is empty.")
+		Fail(w, http.StatusConflict, "Git Repository is empty.")
 		return
 	}
 	out := []any{}
@@ -132,19 +132,19 @@ func (h *host) refs(w http.ResponseWriter, repo *git.Repository, prefix string) 
 		}
 		return nil
 	})
-	reply(w, http.StatusOK, out)
+	Reply(w, http.StatusOK, out)
 }
 
 // serveFile hands out archives to whoever has the link, and wants no token: it is another host.
-func (h *host) serveFile(w http.ResponseWriter, r *http.Request) {
+func (h *Host) serveFile(w http.ResponseWriter, r *http.Request) {
 	for _, header := range []string{"Authorization", "Referer", "Cookie"} {
 		if r.Header.Get(header) != "" {
 			h.t.Errorf("%s is sent to another host", header)
 		}
 	}
 	path := strings.Split(r.URL.Path, "/")
-	cmd := exec.Command("git", "archive", "--format=tar.gz", fmt.Sprintf("--prefix=%s-%s-%.7s/", path[1], path[2], path[3]), path[3])
-	cmd.Dir = filepath.Join(h.root, strings.ToLower(path[1]), path[2]+".git")
+	cmd := exec.CommandContext(r.Context(), "git", "archive", "--format=tar.gz", fmt.Sprintf("--prefix=%s-%s-%.7s/", path[1], path[2], path[3]), path[3])
+	cmd.Dir = filepath.Join(h.Root, strings.ToLower(path[1]), path[2]+".git")
 	var made bytes.Buffer
 	cmd.Stdout = &made
 	if err := cmd.Run(); err != nil {
@@ -155,11 +155,11 @@ func (h *host) serveFile(w http.ResponseWriter, r *http.Request) {
 }
 
 // write takes statuses and check-runs.
-func (h *host) write(w http.ResponseWriter, r *http.Request, token issued, repo *git.Repository, path []string) {
+func (h *Host) write(w http.ResponseWriter, r *http.Request, token issued, repo *git.Repository, path []string) {
 	what := r.Method + " " + path[0]
 	if path[0] != "check-runs" {
 		if _, err := repo.CommitObject(plumbing.NewHash(path[1])); err != nil {
-			fail(w, http.StatusUnprocessableEntity, "No commit found for SHA: "+path[1])
+			Fail(w, http.StatusUnprocessableEntity, "No commit found for SHA: "+path[1])
 			return
 		}
 	}
@@ -171,32 +171,32 @@ func (h *host) write(w http.ResponseWriter, r *http.Request, token issued, repo 
 		s := map[string]string{}
 		h.body(r, &s)
 		h.statuses = append(h.statuses, s)
-		reply(w, http.StatusCreated, map[string]any{"id": len(h.statuses)})
+		Reply(w, http.StatusCreated, map[string]any{"id": len(h.statuses)})
 	case "GET commits":
 		h.allow(token, "checks", "write")
 		if r.URL.Query().Get("filter") != "all" {
 			h.t.Error("only the latest check-runs are asked for")
 		}
-		found := slices.DeleteFunc(slices.Clone(h.checkRuns), func(c checkRun) bool { return c.HeadSHA != path[1] || c.Name != r.URL.Query().Get("check_name") })
-		reply(w, http.StatusOK, map[string]any{"total_count": len(found), "check_runs": found})
+		found := slices.DeleteFunc(slices.Clone(h.checkRuns), func(c CheckRun) bool { return c.HeadSHA != path[1] || c.Name != r.URL.Query().Get("check_name") })
+		Reply(w, http.StatusOK, map[string]any{"total_count": len(found), "check_runs": found})
 	case "POST check-runs":
 		h.allow(token, "checks", "write")
-		c := checkRun{}
+		c := CheckRun{}
 		h.body(r, &c)
 		c.ID = int64(1000 + len(h.checkRuns))
 		h.checkRuns = append(h.checkRuns, c)
-		reply(w, http.StatusCreated, c)
+		Reply(w, http.StatusCreated, c)
 	case "PATCH check-runs":
 		h.allow(token, "checks", "write")
-		i := slices.IndexFunc(h.checkRuns, func(c checkRun) bool { return strconv.FormatInt(c.ID, 10) == path[1] })
-		c := checkRun{}
+		i := slices.IndexFunc(h.checkRuns, func(c CheckRun) bool { return strconv.FormatInt(c.ID, 10) == path[1] })
+		c := CheckRun{}
 		h.body(r, &c)
 		if c.HeadSHA != "" || c.ID != 0 {
 			h.t.Errorf("a check-run keeps its commit and its id: %+v", c)
 		}
 		c.ID, c.HeadSHA = h.checkRuns[i].ID, h.checkRuns[i].HeadSHA
 		h.checkRuns[i] = c
-		reply(w, http.StatusOK, c)
+		Reply(w, http.StatusOK, c)
 	default:
 		h.t.Errorf("%s %s", r.Method, r.URL)
 	}
