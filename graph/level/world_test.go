@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -77,7 +78,15 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-func clock() time.Time { return now }
+// broken makes everything that asks for the time panic.
+var broken atomic.Bool
+
+func clock() time.Time {
+	if broken.Load() {
+		panic("what time is it?")
+	}
+	return now
+}
 
 // grab is a transport that only takes the executor.
 type grab struct{ graphql.GraphExecutor }
