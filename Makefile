@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build web generate check/generate lint test test/go test/web test/s3 test/gitea test/update bench clean
+.PHONY: help run build web generate check/generate lint test test/go test/web test/s3 test/gitea test/mutants test/update bench clean
 
 BIN     := bin/skillgraph
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
@@ -38,7 +38,6 @@ web/dist/playground.html: web/node_modules web/index.html web/playground.html we
 
 generate: ## Regenerate what is made from schema.graphqls
 	go run ./internal/gen
-	go tool gqlgen generate
 	go tool genqlient docs/examples/go/genqlient.yaml
 
 check/generate: ## Fail when that was stale
@@ -57,6 +56,9 @@ test: check/generate lint web test/go test/web ## Everything: generated code, li
 
 test/go: $(WITHPG) ## The Go tests, with the race detector, against a PostgreSQL of their own
 	$(WITHPG) go test -race ./...
+
+test/mutants: $(WITHPG) ## Put bugs into the level executor and see each of them caught; not part of test
+	$(WITHPG) go run ./graph/level/mutants
 
 test/update: $(WITHPG) ## Rewrite the golden files with what the server answers now
 	UPDATE=1 $(WITHPG) go test ./resolvers ./rest ./graph/...

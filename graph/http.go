@@ -15,6 +15,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"skillgraph/internal/answer"
 	"skillgraph/internal/errs"
 )
 
@@ -38,34 +39,45 @@ func (overHTTP) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExe
 			Deny(w, r, recovered(r.Context(), v))
 		}
 	}()
-	answer, ok := negotiate(r.Header.Get("Accept"))
+	media, ok := negotiate(r.Header.Get("Accept"))
 	if !ok {
 		writeRefusal(w, typeJSON, http.StatusNotAcceptable, errs.New(errs.BadMediaType, "The answer can be %s or %s", typeResponse, typeJSON))
 		return
 	}
 	params, status, err := readParams(w, r)
 	if err != nil {
-		writeRefusal(w, answer, status, err)
+		writeRefusal(w, media, status, err)
 		return
 	}
 	ctx := r.Context()
 	op, list := exec.CreateOperationContext(ctx, params)
 	if list != nil {
 		status := http.StatusOK // what the older media type promises for every well-formed request
-		if answer == typeResponse || params.Query == "" || isMissingOperation(list) {
+		if media == typeResponse || params.Query == "" || isMissingOperation(list) {
 			status = http.StatusBadRequest
 		}
-		write(w, answer, status, exec.DispatchError(graphql.WithOperationContext(ctx, op), list))
+		write(w, media, status, exec.DispatchError(graphql.WithOperationContext(ctx, op), list))
 		return
 	}
 	if r.Method == http.MethodGet && op.Operation.Operation != ast.Query {
 		w.Header().Set("Allow", http.MethodPost)
-		writeRefusal(w, answer, http.StatusMethodNotAllowed, errs.New(errs.BadMethod, "GET runs queries only: send this %s by POST", op.Operation.Operation))
+		writeRefusal(w, media, http.StatusMethodNotAllowed, errs.New(errs.BadMethod, "GET runs queries only: send this %s by POST", op.Operation.Operation))
 		return
 	}
+	ctx, out := answer.With(ctx)
+	defer out.Free()
+	out.B = append(out.B, onlyData...)
 	respond, ctx := exec.DispatchOperation(ctx, op)
-	write(w, answer, http.StatusOK, respond(ctx))
+	resp := respond(ctx)
+	if resp != nil && len(resp.Errors) == 0 && out.Ends(resp.Data) {
+		send(w, media, http.StatusOK, append(out.B, "}\n"...))
+		return
+	}
+	write(w, media, http.StatusOK, resp)
 }
+
+// onlyData begins an answer that has no errors.
+const onlyData = `{"data":`
 
 func isMissingOperation(list gqlerror.List) bool {
 	return len(list) == 1 && strings.HasPrefix(list[0].Message, "no operation provided")
@@ -216,9 +228,6 @@ func negotiate(accept string) (string, bool) {
 
 // write sends an answer without decoding the data again.
 func write(w http.ResponseWriter, mediaType string, status int, resp *graphql.Response) {
-	h := w.Header()
-	h.Set("Content-Type", mediaType+"; charset=utf-8")
-	h.Set("Cache-Control", "no-store")
 	var b bytes.Buffer
 	b.WriteByte('{')
 	if resp == nil { // the client has gone
@@ -239,9 +248,16 @@ func write(w http.ResponseWriter, mediaType string, status int, resp *graphql.Re
 		b.Write(resp.Data)
 	}
 	b.WriteString("}\n")
-	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	send(w, mediaType, status, b.Bytes())
+}
+
+func send(w http.ResponseWriter, mediaType string, status int, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", mediaType+"; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes())
+	_, _ = w.Write(body)
 }
 
 func writeRefusal(w http.ResponseWriter, mediaType string, status int, e *errs.Error) {

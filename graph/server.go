@@ -12,6 +12,7 @@ import (
 
 	"skillgraph/graph/generated"
 	"skillgraph/graph/guard"
+	"skillgraph/graph/level"
 	"skillgraph/graph/loader"
 	"skillgraph/internal/face"
 	"skillgraph/internal/store"
@@ -25,11 +26,21 @@ const (
 	maxStored = time.Minute
 )
 
+// Executor says who runs queries. Everything else is run by gqlgen's executor in any case.
+type Executor string
+
+// The executors.
+const (
+	Level  Executor = "level" // ours, which reads a level of the query at a time
+	Gqlgen Executor = "gqlgen"
+)
+
 // Config is what a server is made of.
 type Config struct {
 	Store     *store.Store
 	Resolvers generated.ResolverRoot
 	Metrics   *Metrics
+	Executor  Executor // Level when empty
 	// Stored are the documents behind the REST routes, parsed and validated, by their text.
 	Stored map[string]*ast.QueryDocument
 	// Transport runs them.
@@ -42,9 +53,18 @@ func Schema() *ast.Schema { return generated.NewExecutableSchema(generated.Confi
 // SDL is the schema as it is written.
 func SDL() string { return Schema().Query.Position.Src.Input }
 
+func executable(cfg Config) graphql.ExecutableSchema {
+	of := generated.Config{Resolvers: cfg.Resolvers}
+	schema := generated.NewExecutableSchema(of)
+	if cfg.Executor == Gqlgen {
+		return schema
+	}
+	return level.New(schema, generated.Level(of))
+}
+
 // New makes the one executor that every operation runs on, whichever face it comes through.
 func New(cfg Config) *handler.Server {
-	srv := handler.New(generated.NewExecutableSchema(generated.Config{Resolvers: cfg.Resolvers}))
+	srv := handler.New(executable(cfg))
 	g := guard.New(cfg.Stored)
 	srv.SetQueryCache(g)
 	srv.SetParserTokenLimit(guard.MaxTokens)

@@ -5,18 +5,21 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"strconv"
 
 	"skillgraph/internal/face"
 )
 
 func marshalEnum[E ~string](ctx context.Context, w io.Writer, e E, wire map[E]string) error {
+	_, err := w.Write(appendEnum(nil, e, face.IsREST(ctx), wire))
+	return err
+}
+
+func appendEnum[E ~string](b []byte, e E, rest bool, wire map[E]string) []byte {
 	s := string(e)
-	if face.IsREST(ctx) {
+	if rest {
 		s = wire[e]
 	}
-	_, err := io.WriteString(w, strconv.Quote(s))
-	return err
+	return append(append(append(b, '"'), s...), '"') // there is nothing in it that would have to be escaped
 }
 
 func unmarshalEnum[E ~string](v any, e *E, wire map[E]string) error {

@@ -39,6 +39,9 @@ func (e Plan) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wirePlan)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e Plan) AppendGQL(b []byte, rest bool) []byte { return appendEnum(b, e, rest, wirePlan) }
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *Plan) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wirePlan)
@@ -75,6 +78,9 @@ func ParseRole(s string) (Role, bool) { return parseWire(s, wireRole) }
 func (e Role) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireRole)
 }
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e Role) AppendGQL(b []byte, rest bool) []byte { return appendEnum(b, e, rest, wireRole) }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *Role) UnmarshalGQLContext(_ context.Context, v any) error {
@@ -123,6 +129,11 @@ func (e Permission) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wirePermission)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e Permission) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wirePermission)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *Permission) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wirePermission)
@@ -160,6 +171,11 @@ func (e SuiteSourceKind) MarshalGQLContext(ctx context.Context, w io.Writer) err
 	return marshalEnum(ctx, w, e, wireSuiteSourceKind)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e SuiteSourceKind) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireSuiteSourceKind)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *SuiteSourceKind) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireSuiteSourceKind)
@@ -193,6 +209,11 @@ func ParseVerifierKind(s string) (VerifierKind, bool) { return parseWire(s, wire
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e VerifierKind) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireVerifierKind)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e VerifierKind) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireVerifierKind)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -235,6 +256,9 @@ func ParseCaseKind(s string) (CaseKind, bool) { return parseWire(s, wireCaseKind
 func (e CaseKind) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireCaseKind)
 }
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e CaseKind) AppendGQL(b []byte, rest bool) []byte { return appendEnum(b, e, rest, wireCaseKind) }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *CaseKind) UnmarshalGQLContext(_ context.Context, v any) error {
@@ -279,6 +303,11 @@ func (e SuiteKind) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireSuiteKind)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e SuiteKind) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireSuiteKind)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *SuiteKind) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireSuiteKind)
@@ -310,6 +339,11 @@ func ParseExpectation(s string) (Expectation, bool) { return parseWire(s, wireEx
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e Expectation) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireExpectation)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e Expectation) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireExpectation)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -351,6 +385,11 @@ func (e AssertionType) MarshalGQLContext(ctx context.Context, w io.Writer) error
 	return marshalEnum(ctx, w, e, wireAssertionType)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e AssertionType) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireAssertionType)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *AssertionType) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireAssertionType)
@@ -390,6 +429,11 @@ func (e SuiteField) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireSuiteField)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e SuiteField) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireSuiteField)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *SuiteField) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireSuiteField)
@@ -423,6 +467,11 @@ func ParseSuiteOrder(s string) (SuiteOrder, bool) { return parseWire(s, wireSuit
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e SuiteOrder) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireSuiteOrder)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e SuiteOrder) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireSuiteOrder)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -462,6 +511,11 @@ func (e SkillStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireSkillStatus)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e SkillStatus) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireSkillStatus)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *SkillStatus) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireSkillStatus)
@@ -497,6 +551,11 @@ func (e Dimension) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireDimension)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e Dimension) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireDimension)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *Dimension) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireDimension)
@@ -530,6 +589,11 @@ func (e SkillOrder) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireSkillOrder)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e SkillOrder) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireSkillOrder)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *SkillOrder) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireSkillOrder)
@@ -561,6 +625,11 @@ func ParseAlertType(s string) (AlertType, bool) { return parseWire(s, wireAlertT
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e AlertType) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireAlertType)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e AlertType) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireAlertType)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -600,6 +669,11 @@ func (e AlertChannel) MarshalGQLContext(ctx context.Context, w io.Writer) error 
 	return marshalEnum(ctx, w, e, wireAlertChannel)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e AlertChannel) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireAlertChannel)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *AlertChannel) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireAlertChannel)
@@ -635,6 +709,11 @@ func ParseAlertState(s string) (AlertState, bool) { return parseWire(s, wireAler
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e AlertState) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireAlertState)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e AlertState) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireAlertState)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -674,6 +753,11 @@ func (e NotificationKind) MarshalGQLContext(ctx context.Context, w io.Writer) er
 	return marshalEnum(ctx, w, e, wireNotificationKind)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e NotificationKind) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireNotificationKind)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *NotificationKind) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireNotificationKind)
@@ -711,6 +795,11 @@ func (e NotificationState) MarshalGQLContext(ctx context.Context, w io.Writer) e
 	return marshalEnum(ctx, w, e, wireNotificationState)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e NotificationState) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireNotificationState)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *NotificationState) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireNotificationState)
@@ -744,6 +833,11 @@ func (e SignalState) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireSignalState)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e SignalState) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireSignalState)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *SignalState) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireSignalState)
@@ -775,6 +869,11 @@ func ParseProposalType(s string) (ProposalType, bool) { return parseWire(s, wire
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e ProposalType) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireProposalType)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e ProposalType) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireProposalType)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -814,6 +913,11 @@ func (e ProposalStatus) MarshalGQLContext(ctx context.Context, w io.Writer) erro
 	return marshalEnum(ctx, w, e, wireProposalStatus)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e ProposalStatus) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireProposalStatus)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *ProposalStatus) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireProposalStatus)
@@ -845,6 +949,11 @@ func ParseSourceType(s string) (SourceType, bool) { return parseWire(s, wireSour
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e SourceType) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireSourceType)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e SourceType) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireSourceType)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -884,6 +993,11 @@ func (e ValidationStatus) MarshalGQLContext(ctx context.Context, w io.Writer) er
 	return marshalEnum(ctx, w, e, wireValidationStatus)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e ValidationStatus) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireValidationStatus)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *ValidationStatus) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireValidationStatus)
@@ -915,6 +1029,11 @@ func ParseIssueLevel(s string) (IssueLevel, bool) { return parseWire(s, wireIssu
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e IssueLevel) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireIssueLevel)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e IssueLevel) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireIssueLevel)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -952,6 +1071,11 @@ func (e FileStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireFileStatus)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e FileStatus) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireFileStatus)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *FileStatus) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireFileStatus)
@@ -983,6 +1107,11 @@ func ParseAccountType(s string) (AccountType, bool) { return parseWire(s, wireAc
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e AccountType) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireAccountType)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e AccountType) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireAccountType)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -1022,6 +1151,11 @@ func (e EntryType) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireEntryType)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e EntryType) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireEntryType)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *EntryType) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireEntryType)
@@ -1055,6 +1189,11 @@ func ParseVisibility(s string) (Visibility, bool) { return parseWire(s, wireVisi
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e Visibility) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireVisibility)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e Visibility) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireVisibility)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -1092,6 +1231,11 @@ func (e VersionSource) MarshalGQLContext(ctx context.Context, w io.Writer) error
 	return marshalEnum(ctx, w, e, wireVersionSource)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e VersionSource) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireVersionSource)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *VersionSource) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireVersionSource)
@@ -1125,6 +1269,11 @@ func ParseSyncStatus(s string) (SyncStatus, bool) { return parseWire(s, wireSync
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e SyncStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireSyncStatus)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e SyncStatus) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireSyncStatus)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -1162,6 +1311,11 @@ func (e ReleaseKind) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireReleaseKind)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e ReleaseKind) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireReleaseKind)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *ReleaseKind) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireReleaseKind)
@@ -1197,6 +1351,11 @@ func (e EntryOrder) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireEntryOrder)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e EntryOrder) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireEntryOrder)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *EntryOrder) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireEntryOrder)
@@ -1230,6 +1389,11 @@ func (e VersionOrder) MarshalGQLContext(ctx context.Context, w io.Writer) error 
 	return marshalEnum(ctx, w, e, wireVersionOrder)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e VersionOrder) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireVersionOrder)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *VersionOrder) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireVersionOrder)
@@ -1261,6 +1425,11 @@ func ParseEvidenceSource(s string) (EvidenceSource, bool) { return parseWire(s, 
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e EvidenceSource) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireEvidenceSource)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e EvidenceSource) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireEvidenceSource)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -1300,6 +1469,11 @@ func (e Provenance) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireProvenance)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e Provenance) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireProvenance)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *Provenance) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireProvenance)
@@ -1331,6 +1505,11 @@ func ParseReviewStatus(s string) (ReviewStatus, bool) { return parseWire(s, wire
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e ReviewStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireReviewStatus)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e ReviewStatus) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireReviewStatus)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -1370,6 +1549,11 @@ func (e SuggestionStatus) MarshalGQLContext(ctx context.Context, w io.Writer) er
 	return marshalEnum(ctx, w, e, wireSuggestionStatus)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e SuggestionStatus) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireSuggestionStatus)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *SuggestionStatus) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireSuggestionStatus)
@@ -1401,6 +1585,11 @@ func ParseAcceptTarget(s string) (AcceptTarget, bool) { return parseWire(s, wire
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e AcceptTarget) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireAcceptTarget)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e AcceptTarget) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireAcceptTarget)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -1438,6 +1627,11 @@ func (e SuggestionOrder) MarshalGQLContext(ctx context.Context, w io.Writer) err
 	return marshalEnum(ctx, w, e, wireSuggestionOrder)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e SuggestionOrder) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireSuggestionOrder)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *SuggestionOrder) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireSuggestionOrder)
@@ -1469,6 +1663,11 @@ func ParseRunVariant(s string) (RunVariant, bool) { return parseWire(s, wireRunV
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e RunVariant) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireRunVariant)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e RunVariant) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireRunVariant)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -1504,6 +1703,11 @@ func ParseRunStatus(s string) (RunStatus, bool) { return parseWire(s, wireRunSta
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e RunStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireRunStatus)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e RunStatus) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireRunStatus)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -1543,6 +1747,11 @@ func (e CaseOutcome) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireCaseOutcome)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e CaseOutcome) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireCaseOutcome)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *CaseOutcome) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireCaseOutcome)
@@ -1575,6 +1784,9 @@ func ParseJudge(s string) (Judge, bool) { return parseWire(s, wireJudge) }
 func (e Judge) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireJudge)
 }
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e Judge) AppendGQL(b []byte, rest bool) []byte { return appendEnum(b, e, rest, wireJudge) }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *Judge) UnmarshalGQLContext(_ context.Context, v any) error {
@@ -1611,6 +1823,11 @@ func (e WriteBackMode) MarshalGQLContext(ctx context.Context, w io.Writer) error
 	return marshalEnum(ctx, w, e, wireWriteBackMode)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e WriteBackMode) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireWriteBackMode)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *WriteBackMode) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireWriteBackMode)
@@ -1644,6 +1861,11 @@ func ParseAttemptStatus(s string) (AttemptStatus, bool) { return parseWire(s, wi
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e AttemptStatus) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireAttemptStatus)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e AttemptStatus) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireAttemptStatus)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -1685,6 +1907,11 @@ func (e WriteBackStatus) MarshalGQLContext(ctx context.Context, w io.Writer) err
 	return marshalEnum(ctx, w, e, wireWriteBackStatus)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e WriteBackStatus) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireWriteBackStatus)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *WriteBackStatus) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireWriteBackStatus)
@@ -1720,6 +1947,11 @@ func (e AttemptTrigger) MarshalGQLContext(ctx context.Context, w io.Writer) erro
 	return marshalEnum(ctx, w, e, wireAttemptTrigger)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e AttemptTrigger) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireAttemptTrigger)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *AttemptTrigger) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireAttemptTrigger)
@@ -1753,6 +1985,11 @@ func ParseDeliveryState(s string) (DeliveryState, bool) { return parseWire(s, wi
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e DeliveryState) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireDeliveryState)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e DeliveryState) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireDeliveryState)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.
@@ -1802,6 +2039,11 @@ func (e SearchType) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireSearchType)
 }
 
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e SearchType) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireSearchType)
+}
+
 // UnmarshalGQLContext reads the GraphQL spelling.
 func (e *SearchType) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireSearchType)
@@ -1837,6 +2079,11 @@ func ParseSearchMatch(s string) (SearchMatch, bool) { return parseWire(s, wireSe
 // MarshalGQLContext writes the spelling of the face that asks.
 func (e SearchMatch) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	return marshalEnum(ctx, w, e, wireSearchMatch)
+}
+
+// AppendGQL writes it to bytes, spelled for REST or for GraphQL.
+func (e SearchMatch) AppendGQL(b []byte, rest bool) []byte {
+	return appendEnum(b, e, rest, wireSearchMatch)
 }
 
 // UnmarshalGQLContext reads the GraphQL spelling.

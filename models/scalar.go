@@ -24,9 +24,12 @@ var rfc3339 = regexp.MustCompile(`^[\d-]{10}T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\
 
 // MarshalTime writes the scalar Time.
 func MarshalTime(t time.Time) graphql.Marshaler {
-	return graphql.WriterFunc(func(w io.Writer) {
-		_, _ = io.WriteString(w, strconv.Quote(t.UTC().Format(timeFormat)))
-	})
+	return graphql.WriterFunc(func(w io.Writer) { _, _ = w.Write(AppendTime(nil, t)) })
+}
+
+// AppendTime writes it to bytes.
+func AppendTime(b []byte, t time.Time) []byte {
+	return append(t.UTC().AppendFormat(append(b, '"'), timeFormat), '"')
 }
 
 // UnmarshalTime reads the scalar Time, with any offset. What we keep has milliseconds, as what we show.
@@ -57,8 +60,11 @@ type Date time.Time
 func (d Date) Time() time.Time { return time.Time(d) }
 
 // MarshalGQL writes the day.
-func (d Date) MarshalGQL(w io.Writer) {
-	_, _ = io.WriteString(w, strconv.Quote(time.Time(d).Format(time.DateOnly)))
+func (d Date) MarshalGQL(w io.Writer) { _, _ = w.Write(d.AppendGQL(nil)) }
+
+// AppendGQL writes it to bytes.
+func (d Date) AppendGQL(b []byte) []byte {
+	return append(time.Time(d).AppendFormat(append(b, '"'), time.DateOnly), '"')
 }
 
 // UnmarshalGQL reads a day.
@@ -81,6 +87,9 @@ func (d *Date) ScanDate(v pgtype.Date) error {
 // MarshalInt and UnmarshalInt are the scalar Int: 32 bits, and never a string or a fraction.
 func MarshalInt(i int) graphql.Marshaler { return graphql.MarshalInt(i) }
 
+// AppendInt writes it to bytes.
+func AppendInt(b []byte, i int) []byte { return strconv.AppendInt(b, int64(i), 10) }
+
 // UnmarshalInt refuses what does not fit.
 func UnmarshalInt(v any) (int, error) {
 	n, err := UnmarshalInt64(v)
@@ -92,6 +101,9 @@ func UnmarshalInt(v any) (int, error) {
 
 // MarshalInt64 and UnmarshalInt64 are the scalar Int64.
 func MarshalInt64(i int64) graphql.Marshaler { return graphql.MarshalInt64(i) }
+
+// AppendInt64 writes it to bytes.
+func AppendInt64(b []byte, i int64) []byte { return strconv.AppendInt(b, i, 10) }
 
 // UnmarshalInt64 takes an integer as literals and JSON bring it.
 func UnmarshalInt64(v any) (int64, error) {
@@ -115,11 +127,14 @@ const maxJSONDepth = 64
 type JSON []byte
 
 // MarshalGQL writes the bytes.
-func (j JSON) MarshalGQL(w io.Writer) {
+func (j JSON) MarshalGQL(w io.Writer) { _, _ = w.Write(j.AppendGQL(nil)) }
+
+// AppendGQL writes them to others.
+func (j JSON) AppendGQL(b []byte) []byte {
 	if len(j) == 0 {
-		j = JSON("null")
+		return append(b, "null"...)
 	}
-	_, _ = w.Write(j)
+	return append(b, j...)
 }
 
 // UnmarshalGQL takes raw bytes as they are and encodes what the GraphQL parser has decoded.

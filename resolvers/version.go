@@ -41,13 +41,18 @@ func (r registryVersion) Diff(ctx context.Context, v *models.RegistryVersion, fr
 // older is the version to compare with; nil when there is none before the first.
 func older(ctx context.Context, v *models.RegistryVersion, from *ids.ID) (*models.RegistryVersion, error) {
 	if from == nil {
-		return org(ctx).VersionBefore(ctx, v)
+		return loader.One(ctx, loader.VersionPrevious, v)
 	}
-	found, err := org(ctx).VersionsByID(ctx, []ids.ID{*from})
-	if err == nil && (found[*from] == nil || found[*from].EntryID != v.EntryID) {
+	found, err := loader.One(ctx, loader.NodeByID, from)
+	before, _ := found.(*models.RegistryVersion)
+	if err == nil && (before == nil || before.EntryID != v.EntryID) {
 		err = errs.At("from").Because("must be the id of a version of the same entry")
 	}
-	return found[*from], err
+	return before, err
+}
+
+func (registryVersion) Previous(ctx context.Context, v *models.RegistryVersion) (*models.RegistryVersion, error) {
+	return loader.One(ctx, loader.VersionPrevious, v)
 }
 
 // Quality is nothing where the version has been deleted, or taken back, since it was read.
@@ -115,10 +120,6 @@ func (r syncEntry) DownloadURL(ctx context.Context, s *models.SyncEntry) (*strin
 		return nil, nil //nolint:nilnil // the graph shows it as null
 	}
 	return r.link(ctx, *s.CurrentID)
-}
-
-func (registryVersion) Previous(ctx context.Context, v *models.RegistryVersion) (*models.RegistryVersion, error) {
-	return loader.One(ctx, loader.VersionPrevious, v)
 }
 
 func (registryVersion) Installations(ctx context.Context, v *models.RegistryVersion, first *int, after *string, page, perPage *int) (*models.InstallationConnection, error) {

@@ -276,14 +276,11 @@ func TestRegistryStatements(t *testing.T) {
 			require.Equal(t, http.StatusCreated, srv.REST(t, "member", http.MethodPost, registry+"/"+id+"/install", fmt.Sprintf(`{"device_id": "%d"}`, i)).Status)
 		}
 	}
+	counting := srv.Counting(t)
 	cost := func(path string) int64 {
-		least := int64(1000)
-		for range 15 { // a busy machine may end a batch too early
-			before := srv.Store.Statements()
-			require.Equal(t, http.StatusOK, srv.REST(t, "member", http.MethodGet, path, "").Status)
-			least = min(least, srv.Store.Statements()-before)
-		}
-		return least
+		before := srv.Store.Statements()
+		require.Equal(t, http.StatusOK, counting.REST(t, "member", http.MethodGet, path, "").Status)
+		return srv.Store.Statements() - before
 	}
 	costs := func() map[string]int64 {
 		out := map[string]int64{}
@@ -295,13 +292,13 @@ func TestRegistryStatements(t *testing.T) {
 		}
 		return out
 	}
-	fill(0, 30)
-	got := costs()
-	for name, want := range map[string]int64{
+	want := map[string]int64{
 		"list": 4, "public": 5, "search": 5, "detail": 8, "versions": 5, "installations": 4, "installed": 4, "sync check": 1,
-	} {
-		require.LessOrEqual(t, got[name], 2*want, "%s: a busy machine may tear a batch in two, but 30 rows are not 30 batches", name)
 	}
+	fill(0, 1)
+	require.Equal(t, want, costs())
+	fill(1, 30)
+	require.Equal(t, want, costs())
 }
 
 // TestRegistryTruncated: what shows no pages shows a thousand, and says when there are more.

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"embed"
 	"errors"
 	"fmt"
@@ -212,7 +213,7 @@ func Runner(routes []*Route, executor http.Handler) func(r *http.Request, operat
 		err = errors.New("the operation has not answered") // the client has gone
 		executor.ServeHTTP(nowhere{}, r.WithContext(withCall(r.Context(), call{routes[i], vars, func(data []byte, failed error) {
 			if err = failed; err == nil {
-				body, _ = routes[i].shape.apply(data)
+				body, _ = routes[i].shape.apply(bytes.Clone(data))
 			}
 		}})))
 		return body, err

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"skillgraph/internal/answer"
 	"skillgraph/internal/face"
 )
 
@@ -19,7 +19,7 @@ import (
 type call struct {
 	route  *Route
 	vars   map[string]any
-	answer func(data []byte, err error)
+	answer func(data []byte, err error) // the data are lent: nobody may keep them
 }
 
 type callKey struct{}
@@ -52,6 +52,8 @@ func (Transport) Do(_ http.ResponseWriter, r *http.Request, exec graphql.GraphEx
 		Query: c.route.Query, OperationName: c.route.Name, Variables: c.vars, Headers: r.Header,
 		ReadTime: graphql.TraceTiming{Start: now, End: now},
 	})
+	ctx, out := answer.With(ctx)
+	defer out.Free()
 	var resp *graphql.Response
 	if list != nil {
 		resp = exec.DispatchError(graphql.WithOperationContext(ctx, op), list)
@@ -128,10 +130,11 @@ func matches(lines []string, tag string) bool {
 	return false
 }
 
+// writeJSON may use what is behind the body.
 func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(len(body)+1))
 	w.WriteHeader(status)
-	_, _ = w.Write(slices.Concat(body, []byte("\n")))
+	_, _ = w.Write(append(body, '\n'))
 }

@@ -9,9 +9,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
+	"skillgraph/graph"
 	"skillgraph/internal/codehost"
 	"skillgraph/internal/hosting"
 	"skillgraph/internal/jobs"
@@ -26,7 +28,7 @@ const drainTime = 20 * time.Second
 type serveConfig struct {
 	*flags
 	addr, baseURL, metricsAddr, logFormat, logLevel string
-	webhookSecret                                   string
+	webhookSecret, executor                         string
 	migrate                                         bool
 	corsOrigins                                     list
 	telemetry                                       telemetryFlags
@@ -42,6 +44,7 @@ func serve(ctx context.Context, e env, args []string) error {
 	cfg.StringVar(&cfg.logLevel, "log-level", "info", "debug, info, warn or error")
 	cfg.BoolVar(&cfg.migrate, "migrate", true, "bring the database up to date before serving")
 	cfg.Var(&cfg.corsOrigins, "cors-origins", "origins whose pages may use the API, with commas between them; * is all (default: none)")
+	cfg.StringVar(&cfg.executor, "executor", string(graph.Level), "what runs queries: level, or gqlgen should that ever be at fault")
 	cfg.telemetry.register(cfg.flags)
 	cfg.registerBlobs()
 	cfg.registerRepos()
@@ -53,8 +56,14 @@ func serve(ctx context.Context, e env, args []string) error {
 	if err := setLogger(cfg); err != nil {
 		return err
 	}
+	if cfg.executor != string(graph.Level) && cfg.executor != string(graph.Gqlgen) {
+		return fmt.Errorf("--executor must be level or gqlgen, not %q", cfg.executor)
+	}
 	if err := cfg.telemetry.validate(); err != nil {
 		return err
+	}
+	if os.Getenv("GOGC") == "" { // half of the work of the collector, for some 20 MiB
+		debug.SetGCPercent(200)
 	}
 	// The ports first: when one is taken, nothing else has been touched.
 	listener, err := listen(ctx, "addr", cfg.addr)
@@ -97,6 +106,7 @@ func serve(ctx context.Context, e env, args []string) error {
 	srv, err := server.New(server.Config{
 		Store: db.Store, Alerts: alerts, Registry: published, Sources: sources, Host: host, WebhookSecret: cfg.webhookSecret,
 		BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), CORSOrigins: cfg.corsOrigins, MetricsElsewhere: cfg.metricsAddr != "",
+		Executor: graph.Executor(cfg.executor),
 	})
 	if err != nil {
 		return err

@@ -41,6 +41,9 @@ func (e *Edge[P, C, A]) Of(ctx context.Context, parent *P, args A) (C, error) {
 	if key == nil {
 		return none, nil
 	}
+	if c, ok := ctx.Value(callKey{}).(*Call); ok {
+		return e.note(c, *key, args)
+	}
 	return e.loader(ctx, args).Load(ctx, *key)()
 }
 
@@ -73,7 +76,9 @@ func results[C any](keys []ids.ID, found map[ids.ID]C, err error) []*dataloader.
 type set struct {
 	org     store.Org
 	mu      sync.Mutex
-	loaders map[loaderKey]any
+	loaders map[loaderKey]any // for those who wait
+	batches map[loaderKey]any // for those who call again
+	noted   []noted
 }
 
 // loaderKey is an edge with its arguments: who asks the same shares a batch.
@@ -86,7 +91,7 @@ type setKey struct{}
 
 // With gives an operation loaders of its own.
 func With(ctx context.Context, org store.Org) context.Context {
-	return context.WithValue(ctx, setKey{}, &set{org: org, loaders: map[loaderKey]any{}})
+	return context.WithValue(ctx, setKey{}, &set{org: org, loaders: map[loaderKey]any{}, batches: map[loaderKey]any{}})
 }
 
 func from(ctx context.Context) *set { return ctx.Value(setKey{}).(*set) }
@@ -142,6 +147,9 @@ func One[P, C any](ctx context.Context, e *Edge[P, C, none], parent *P) (C, erro
 
 // Many follows an edge from several parents, in one batch.
 func Many[P, C any](ctx context.Context, e *Edge[P, C, none], parents []P) ([]C, error) {
+	if _, ok := ctx.Value(callKey{}).(*Call); ok {
+		return manyNoted(ctx, e, parents)
+	}
 	keys := make([]ids.ID, len(parents))
 	for i := range parents {
 		keys[i] = *e.Key(&parents[i])

@@ -62,36 +62,38 @@ func suggested(t *testing.T, n int) *apitest.Server {
 			require.NoError(t, err)
 		}
 	}
-	return s
+	return s.Counting(t)
 }
+
+var runCosts = []cost{
+	{"Skill.suggestions", `skills(first: $n) { nodes { suggestions(first: 3) { nodes { query rationale } } } }`, 2, 100},
+	{"with totals", `skills(first: $n) { nodes { suggestions(first: 3) { totalCount nodes { query } } } }`, 3, 100},
+	{"two filters", `skills(first: $n) { nodes { a: suggestions(first: 1, filter: {status: PENDING}) { nodes { id } } b: suggestions(first: 1, orderBy: CONFIDENCE) { nodes { id } } } }`, 3, 100},
+	{"the same filter twice", `skills(first: $n) { nodes { a: suggestions(first: 1, filter: {status: PENDING, minObserved: 1}) { nodes { id } } b: suggestions(first: 1, filter: {minObserved: 1, status: PENDING}) { nodes { query } } } }`, 2, 100},
+	{"EvalSuggestion.review and status", `skills(first: $n) { nodes { suggestions(first: 3) { nodes { status review { reviewStatus } } } } }`, 3, 100},
+	{"SuggestionReview.reviewedBy, appliedSuite and suggestion", `skills(first: $n) { nodes { suggestions(first: 3) { nodes { review { reviewedBy { email } appliedSuite { name } suggestion { query } } } } } }`, 6, 100},
+	{"EvalSuggestion.similar", `skills(first: $n) { nodes { suggestions(first: 1, filter: {provenance: MISSED_QUERY}) { nodes { similar(first: 2) { similarity suggestion { query } } } } } }`, 4, 40},
+	{"EvalSuggestion.evidence", `skills(first: $n) { nodes { suggestions(first: 3) { nodes { evidence(first: 1) { nodes { sessionKey promptKey run { runKey } } } } } } }`, 4, 100},
+	{"EvalSuite.runs", `suites(first: $n) { nodes { runs(first: 2) { totalCount nodes { status passRate { value low } } } } }`, 3, 100},
+	{"EvalRun.suite, suiteRevision, createdBy and previous", `runs(first: $n) { nodes { suite { name } suiteRevision { number } createdBy { email } previous { runKey } } }`, 5, 100},
+	{"EvalRun.results", `runs(first: $n) { nodes { results(first: 2) { totalCount nodes { outcome } } } }`, 3, 100},
+	{"EvalResult.case and run", `runs(first: $n) { nodes { results(first: 2) { nodes { case { id ... on TriggerQueryCase { query } } run { runKey } } } } }`, 4, 100},
+	{"EvalRun.version and suggestions", `runs(first: $n) { nodes { version { version } suggestions(first: 1, filter: {status: PENDING}) { nodes { query } } } }`, 2, 100},
+	{"EvalResult.suggestion and its skill", `runs(first: $n) { nodes { results(first: 2) { nodes { suggestion { query skill { name } } } } } }`, 4, 100},
+	{"runs and reviews from both ends", `suites(first: $n) { nodes { skill { name runs(first: 1) { nodes { id } } } reviews(first: 1) { nodes { query } } source { runs(first: 1) { nodes { id } } reviews(first: 1, filter: {reviewStatus: ACCEPTED}) { nodes { id } } } } }`, 7, 100},
+	{"events of runs", `events(first: $n, filter: {kinds: ["run.recorded"]}) { nodes { object { ... on EvalRun { suite { name } } } } }`, 3, 100},
+	{"CloudSource.suggestions", `sources(first: $n) { nodes { suggestions(first: 2) { nodes { query cloudSource { label } } } } }`, 3, 100},
+	{"CloudSource.reviews", `sources(first: $n) { nodes { reviews(first: 2) { nodes { reviewStatus cloudSource { label } } } } }`, 3, 100},
+	{"events of suggestions", `events(first: $n, filter: {kinds: ["suggestion.applied"]}) { nodes { object { ... on EvalSuggestion { query } } } }`, 2, 100},
+}
+
+const comparison = `compareRuns(baseId: "%s", headId: "%s") { pValue base { runKey } head { runKey } broken { caseKey base { outcome } head { outcome } } fixed { base { outcome } head { outcome } } }`
 
 // Suggestions, reviews and runs with everything that hangs on them take the same number of statements for 1, 10 and 100 of them.
 func TestRunStatements(t *testing.T) {
 	t.Parallel()
 	s := suggested(t, 100)
-	for _, row := range []struct {
-		name, query string
-		want        int64
-		most        int
-	}{
-		{"Skill.suggestions", `skills(first: $n) { nodes { suggestions(first: 3) { nodes { query rationale } } } }`, 2, 100},
-		{"with totals", `skills(first: $n) { nodes { suggestions(first: 3) { totalCount nodes { query } } } }`, 3, 100},
-		{"two filters", `skills(first: $n) { nodes { a: suggestions(first: 1, filter: {status: PENDING}) { nodes { id } } b: suggestions(first: 1, orderBy: CONFIDENCE) { nodes { id } } } }`, 3, 100},
-		{"the same filter twice", `skills(first: $n) { nodes { a: suggestions(first: 1, filter: {status: PENDING, minObserved: 1}) { nodes { id } } b: suggestions(first: 1, filter: {minObserved: 1, status: PENDING}) { nodes { query } } } }`, 2, 100},
-		{"EvalSuggestion.review and status", `skills(first: $n) { nodes { suggestions(first: 3) { nodes { status review { reviewStatus } } } } }`, 3, 100},
-		{"SuggestionReview.reviewedBy, appliedSuite and suggestion", `skills(first: $n) { nodes { suggestions(first: 3) { nodes { review { reviewedBy { email } appliedSuite { name } suggestion { query } } } } } }`, 6, 100},
-		{"EvalSuggestion.similar", `skills(first: $n) { nodes { suggestions(first: 1, filter: {provenance: MISSED_QUERY}) { nodes { similar(first: 2) { similarity suggestion { query } } } } } }`, 4, 40},
-		{"EvalSuggestion.evidence", `skills(first: $n) { nodes { suggestions(first: 3) { nodes { evidence(first: 1) { nodes { sessionKey promptKey run { runKey } } } } } } }`, 4, 100},
-		{"EvalSuite.runs", `suites(first: $n) { nodes { runs(first: 2) { totalCount nodes { status passRate { value low } } } } }`, 3, 100},
-		{"EvalRun.suite, suiteRevision, createdBy and previous", `runs(first: $n) { nodes { suite { name } suiteRevision { number } createdBy { email } previous { runKey } } }`, 5, 100},
-		{"EvalRun.results", `runs(first: $n) { nodes { results(first: 2) { totalCount nodes { outcome } } } }`, 3, 100},
-		{"EvalResult.case and run", `runs(first: $n) { nodes { results(first: 2) { nodes { case { id ... on TriggerQueryCase { query } } run { runKey } } } } }`, 4, 100},
-		{"EvalRun.version and suggestions", `runs(first: $n) { nodes { version { version } suggestions(first: 1, filter: {status: PENDING}) { nodes { query } } } }`, 2, 100},
-		{"EvalResult.suggestion and its skill", `runs(first: $n) { nodes { results(first: 2) { nodes { suggestion { query skill { name } } } } } }`, 4, 100},
-		{"runs and reviews from both ends", `suites(first: $n) { nodes { skill { name runs(first: 1) { nodes { id } } } reviews(first: 1) { nodes { query } } source { runs(first: 1) { nodes { id } } reviews(first: 1, filter: {reviewStatus: ACCEPTED}) { nodes { id } } } } }`, 7, 100},
-		{"events of runs", `events(first: $n, filter: {kinds: ["run.recorded"]}) { nodes { object { ... on EvalRun { suite { name } } } } }`, 3, 100},
-		{"events of suggestions", `events(first: $n, filter: {kinds: ["suggestion.applied"]}) { nodes { object { ... on EvalSuggestion { query } } } }`, 2, 100},
-	} {
+	for _, row := range runCosts {
 		for _, n := range []int{1, 10, row.most} {
 			requireStatements(t, s, row.want, strings.ReplaceAll(row.query, "$n", fmt.Sprint(n)), fmt.Sprintf("%s of %d parents", row.name, n))
 		}
@@ -99,6 +101,5 @@ func TestRunStatements(t *testing.T) {
 
 	runs, err := s.Org().Runs(t.Context(), models.RunFilter{}, models.Window{Limit: 2})
 	require.NoError(t, err)
-	requireStatements(t, s, 7, fmt.Sprintf(`compareRuns(baseId: "%s", headId: "%s") { pValue base { runKey } head { runKey } broken { caseKey base { outcome } head { outcome } } fixed { base { outcome } head { outcome } } }`,
-		runs.Nodes[1].ID, runs.Nodes[0].ID), "a comparison")
+	requireStatements(t, s, 7, fmt.Sprintf(comparison, runs.Nodes[1].ID, runs.Nodes[0].ID), "a comparison")
 }

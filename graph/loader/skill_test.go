@@ -2,6 +2,7 @@ package loader_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,11 @@ import (
 	"skillgraph/internal/ids"
 	"skillgraph/models"
 )
+
+const skillPage = `skills(first: $n, orderBy: NAME) { nodes {
+	name triggerRate avgConfidence rates { triggerRate { value } } dailyStats { sessions }
+	version: breakdown(by: VERSION) { value } platform: breakdown(by: PLATFORM) { value }
+	confusedWith(first: 3) { sessions skill { name } } } }`
 
 // Reading skills with everything that hangs on them takes the same number of statements for 1, 10 and 100 of them.
 func TestSkillStatements(t *testing.T) {
@@ -29,12 +35,11 @@ func TestSkillStatements(t *testing.T) {
 	_, err := s.Org().Push(t.Context(), &models.Push{ID: ids.New(ids.Push, at), Canonical: c})
 	require.NoError(t, err)
 
+	s = s.Counting(t)
+
 	// One each for the page, the rates, the days, two breakdowns, the confusions and the skills at their other end; the first
 	// skill by name fired, so that it was confused with none.
 	for n, want := range map[int]int64{1: 6, 10: 7, 100: 7} {
-		requireStatements(t, s, want, fmt.Sprintf(`skills(first: %d, orderBy: NAME) { nodes {
-			name triggerRate avgConfidence rates { triggerRate { value } } dailyStats { sessions }
-			version: breakdown(by: VERSION) { value } platform: breakdown(by: PLATFORM) { value }
-			confusedWith(first: 3) { sessions skill { name } } } }`, n), fmt.Sprint(n, " skills"))
+		requireStatements(t, s, want, strings.ReplaceAll(skillPage, "$n", fmt.Sprint(n)), fmt.Sprint(n, " skills"))
 	}
 }

@@ -52,6 +52,8 @@ type Server struct {
 	Keys     map[string]string         // API keys by who holds them
 	Viewers  map[string]*models.Viewer // and who they stand for
 	Orgs     map[string]ids.ID         // organizations by name
+
+	config server.Config
 }
 
 // people are in every test: one of each role in acme, which is on the team plan, a key that may do exactly one thing, and the
@@ -113,16 +115,39 @@ func Open(t testing.TB, url string, db *store.Store) *Server {
 	sources := hosting.New(blobs, driver)
 	published := &registry.Registry{Blobs: blobs, Links: registry.Links{Store: db, Clock: time.Now}}
 	host := &codehost.Host{Driver: driver, Registry: published, BaseURL: "https://skills.example.com", Grants: true}
-	srv, err := server.New(server.Config{Store: db, Alerts: alerts, Registry: published, Sources: sources, Host: host, WebhookSecret: WebhookSecret})
-	require.NoError(t, err)
-	web := httptest.NewServer(srv)
-	t.Cleanup(web.Close)
-	s := &Server{URL: web.URL, Handler: srv, Store: db, Blobs: blobs, Hosting: sources, Host: host, Repos: repos, Alerts: alerts, Database: url, Keys: map[string]string{}, Viewers: map[string]*models.Viewer{}, Orgs: map[string]ids.ID{}}
+	cfg := server.Config{Store: db, Alerts: alerts, Registry: published, Sources: sources, Host: host, WebhookSecret: WebhookSecret}
+	s := &Server{config: cfg, Store: db, Blobs: blobs, Hosting: sources, Host: host, Repos: repos, Alerts: alerts, Database: url, Keys: map[string]string{}, Viewers: map[string]*models.Viewer{}, Orgs: map[string]ids.ID{}}
 	for _, p := range people {
 		s.Keys[p.name], s.Viewers[p.name] = dbtest.Key(t, db, p.org, p.name+"@example.com", p.plan, p.role, p.can...)
 		s.Orgs[p.org] = s.Viewers[p.name].OrgID
 	}
-	return s
+	return s.Also(t, func(*server.Config) {})
+}
+
+// Also starts another server beside it, for the same people, that differs in something.
+func (s *Server) Also(t testing.TB, differ func(*server.Config)) *Server {
+	t.Helper()
+	other := *s
+	differ(&other.config)
+	srv, err := server.New(other.config)
+	require.NoError(t, err)
+	web := httptest.NewServer(srv)
+	t.Cleanup(web.Close)
+	other.URL, other.Handler = web.URL, srv
+	return &other
+}
+
+// Counting starts another server whose clock stands still and that has read already what it reads once, the keys and the
+// secret of links, so that the statements of everything else can be counted.
+func (s *Server) Counting(t testing.TB) *Server {
+	t.Helper()
+	out := s.Also(t, func(c *server.Config) { c.Clock = func() time.Time { return Noon } })
+	for who := range out.Keys {
+		out.Query(t, who, "{ __typename }", nil)
+	}
+	_, err := (registry.Links{Store: s.Store, Clock: time.Now}).To(t.Context(), ids.ID{})
+	require.NoError(t, err)
+	return out
 }
 
 // DropDatabase takes the database away from under the server, for good.

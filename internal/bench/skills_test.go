@@ -34,12 +34,14 @@ func manyInvocations(b *testing.B) int {
 // BenchmarkSkills reads a page of skills and one skill with its 90 days, from an organization with few invocations and
 // from one with many, turn by turn.
 func BenchmarkSkills(b *testing.B) {
-	few, many := withInvocations(b, fewInvocations), withInvocations(b, manyInvocations(b))
+	count := manyInvocations(b)
+	few, many := withInvocations(b, fewInvocations), withInvocations(b, count)
 	for name, path := range map[string]string{"page": "/v1/skills", "skill": "/v1/skills/skill-07"} {
 		var small, large []time.Duration
 		for range b.N * reads {
 			small, large = append(small, timed(b, few, path)), append(large, timed(b, many, path))
 		}
+		results.skills = append(results.skills, fmt.Sprintf("- `GET %s` takes %d µs with %d invocations and %d µs with %d.", path, median(small).Microseconds(), fewInvocations, median(large).Microseconds(), count))
 		b.ReportMetric(float64(median(small).Microseconds()), name+"-few-µs")
 		b.ReportMetric(float64(median(large).Microseconds()), name+"-many-µs")
 		b.ReportMetric(float64(median(large))/float64(median(small)), name+"-many/few")

@@ -25,7 +25,7 @@ import (
 const URLVariable = "SKILLGRAPH_TEST_DATABASE_URL"
 
 // Main runs the tests of a package: func TestMain(m *testing.M) { dbtest.Main(m) }.
-func Main(m *testing.M) {
+func Main(m interface{ Run() int }) {
 	if os.Getenv(URLVariable) != "" {
 		os.Exit(m.Run())
 	}

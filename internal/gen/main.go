@@ -1,5 +1,6 @@
-// Command gen writes models/enums_gen.go: a Go type for every enum of the schema which spells itself
-// the GraphQL way or, in an operation that a REST route runs, the REST way.
+// Command gen writes everything that is made from schema.graphqls: a Go type for every enum, which spells itself the
+// GraphQL way or, in an operation that a REST route runs, the REST way; what gqlgen makes; and the table of the level
+// executor.
 package main
 
 import (
@@ -7,11 +8,14 @@ import (
 	_ "embed"
 	"fmt"
 	"go/format"
+	"io"
 	"log"
 	"os"
 	"strings"
 	"text/template"
 
+	"github.com/99designs/gqlgen/api"
+	"github.com/99designs/gqlgen/codegen/config"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/parser"
 
@@ -19,16 +23,29 @@ import (
 )
 
 //go:embed enums.gotmpl
-var text string
+var enumsText string
 
 func main() {
 	log.SetFlags(0)
-	if err := run("schema.graphqls", "models/enums_gen.go"); err != nil {
+	if err := enums("schema.graphqls", "models/enums_gen.go"); err != nil {
+		log.Fatal(err)
+	}
+	if err := gqlgen("gqlgen.yml"); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(schema, out string) error {
+func gqlgen(settings string) error {
+	log.SetOutput(io.Discard) // it tells of every resolver that we have written
+	defer log.SetOutput(os.Stderr)
+	cfg, err := config.LoadConfig(settings)
+	if err != nil {
+		return err
+	}
+	return api.Generate(cfg, api.AddPlugin(levelTable{}))
+}
+
+func enums(schema, out string) error {
 	src, err := os.ReadFile(schema)
 	if err != nil {
 		return err
@@ -47,7 +64,7 @@ func run(schema, out string) error {
 		"camel":   camel,
 		"wire":    wire.Spelling,
 		"comment": func(s string) string { return strings.ReplaceAll(s, "\n", "\n// ") },
-	}).Parse(text))
+	}).Parse(enumsText))
 	var b bytes.Buffer
 	if err := tmpl.Execute(&b, enums); err != nil {
 		return err

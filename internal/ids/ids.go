@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -199,7 +198,15 @@ func (id *ID) UnmarshalText(b []byte) (err error) {
 }
 
 // MarshalGQL writes the GraphQL scalar ID.
-func (id ID) MarshalGQL(w io.Writer) { _, _ = io.WriteString(w, strconv.Quote(id.String())) }
+func (id ID) MarshalGQL(w io.Writer) { _, _ = w.Write(id.AppendGQL(nil)) }
+
+// AppendGQL writes it to bytes.
+func (id ID) AppendGQL(b []byte) []byte {
+	var quoted [38]byte
+	quoted[0], quoted[37] = '"', '"'
+	id.encode(quoted[1:37])
+	return append(b, quoted[:]...)
+}
 
 // UnmarshalGQL reads the GraphQL scalar ID: a string, never a number.
 func (id *ID) UnmarshalGQL(v any) (err error) {
@@ -215,8 +222,15 @@ func (id *ID) UnmarshalGQL(v any) (err error) {
 type SourceID ID
 
 // MarshalGQL writes the scalar ID.
-func (id SourceID) MarshalGQL(w io.Writer) {
-	_, _ = io.WriteString(w, strconv.Quote(SourcePrefix+ID(id).String()))
+func (id SourceID) MarshalGQL(w io.Writer) { _, _ = w.Write(id.AppendGQL(nil)) }
+
+// AppendGQL writes it to bytes.
+func (id SourceID) AppendGQL(b []byte) []byte {
+	b = append(append(b, '"'), SourcePrefix...)
+	start := len(b)
+	b = append(b, make([]byte, 36)...)
+	ID(id).encode(b[start:])
+	return append(b, '"')
 }
 
 // UnmarshalGQL takes it with or without the prefix, as every id.

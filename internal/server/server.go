@@ -45,6 +45,7 @@ type Config struct {
 	CORSOrigins []string
 	// MetricsElsewhere keeps /metrics off this handler.
 	MetricsElsewhere bool
+	Executor         graph.Executor   // of queries; empty: ours
 	Clock            func() time.Time // nil: the wall clock
 }
 
@@ -78,7 +79,7 @@ func New(cfg Config) (*Server, error) {
 	cfg.Store.Collect(reg)
 	jobs.Collect(cfg.Store, reg)
 	executor := graph.New(graph.Config{
-		Store: cfg.Store, Resolvers: resolvers.Root{Alerts: cfg.Alerts, Registry: cfg.Registry, Sources: cfg.Sources, Host: cfg.Host}, Metrics: graph.NewMetrics(reg),
+		Store: cfg.Store, Resolvers: resolvers.Root{Alerts: cfg.Alerts, Registry: cfg.Registry, Sources: cfg.Sources, Host: cfg.Host}, Metrics: graph.NewMetrics(reg), Executor: cfg.Executor,
 		Stored: rest.Stored(routes), Transport: rest.Transport{},
 	})
 	s := &Server{Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{})}

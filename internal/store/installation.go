@@ -67,16 +67,16 @@ func tallies(rows []*tally, err error) (map[ids.ID]int, error) {
 	return out, err
 }
 
-// InstallationCounts is the batch for how many devices, of all organizations, have entries.
+// InstallationCounts is the batch for how many devices, of all organizations, have entries; those that none has are left out.
 func (o Org) InstallationCounts(ctx context.Context, entries []ids.ID) (map[ids.ID]int, error) {
-	return tallies(query[tally](ctx, o.pg, `SELECT e.id, (SELECT count(*) FROM registry_installations i WHERE i.entry_id = e.id) AS n
-		FROM registry_entries e WHERE `+visible+` AND e.id = ANY($2)`, o.id, entries))
+	return tallies(query[tally](ctx, o.pg, `SELECT i.entry_id AS id, count(*) AS n FROM registry_installations i JOIN registry_entries e ON e.id = i.entry_id
+		WHERE `+visible+` AND i.entry_id = ANY($2) GROUP BY 1`, o.id, entries))
 }
 
-// VersionInstallationCounts is the batch for how many devices, of all organizations, have versions.
+// VersionInstallationCounts is the batch for how many devices, of all organizations, have versions; those that none has are left out.
 func (o Org) VersionInstallationCounts(ctx context.Context, versions []ids.ID) (map[ids.ID]int, error) {
-	return tallies(query[tally](ctx, o.pg, `SELECT t.id, (SELECT count(*) FROM registry_installations i WHERE i.version_id = t.id) AS n
-		FROM registry_versions t WHERE `+ofVisible+` AND t.id = ANY($2)`, o.id, versions))
+	return tallies(query[tally](ctx, o.pg, `SELECT i.version_id AS id, count(*) AS n FROM registry_installations i JOIN registry_entries e ON e.id = i.entry_id
+		WHERE `+visible+` AND i.version_id = ANY($2) GROUP BY 1`, o.id, versions))
 }
 
 // Install records that a device of the caller's has the current version of a visible entry.

@@ -88,22 +88,13 @@ func pages[T any](ctx context.Context, o Org, l listing[T], parents []ids.ID, w 
 		}
 		l.filter(fmt.Sprintf("(%s) %s (%s)", strings.Join(columnList, ", "), cmp, strings.Join(append(places, "?"), ", ")), append(args, w.After.ID)...)
 	}
-	n := len(l.args) + 2
-	sort := strings.Join(columnList, " "+dir+", ") + " " + dir
-	sql := fmt.Sprintf(`SELECT p.id AS parent_key, r.* FROM unnest($2::uuid[]) WITH ORDINALITY AS p(id, n) CROSS JOIN LATERAL (
-		SELECT %s, row_number() OVER (ORDER BY %s) AS place FROM %s WHERE %s AND %s = p.id%s ORDER BY %s LIMIT $%d OFFSET $%d
-	) r ORDER BY p.n, r.place`, columns[T](), sort, l.from, l.scope, l.parent, and(l.where), sort, n+1, n+2)
-	rows, err := query[child[T]](ctx, o.pg, sql, append(append([]any{o.id, parents}, l.args...), w.Limit+1, w.Offset)...)
+	groups, err := l.cut(ctx, o, parents, strings.Join(columnList, " "+dir+", ")+" "+dir, w)
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && strings.HasPrefix(pg.Code, "22") { // only the text in a cursor can be no value of its type
 		return nil, errs.At("after").Because("is not a cursor of this list")
 	}
 	if err != nil {
 		return nil, err
-	}
-	groups := map[ids.ID][]*T{}
-	for _, r := range rows {
-		groups[r.ParentKey] = append(groups[r.ParentKey], &r.Row)
 	}
 	out := make(map[ids.ID]*models.Connection[T], len(parents))
 	for _, p := range parents {
@@ -113,6 +104,28 @@ func pages[T any](ctx context.Context, o Org, l listing[T], parents []ids.ID, w 
 		})
 	}
 	return out, nil
+}
+
+// cut reads the rows of a page, and one beyond, for each parent. Parents are joined to their rows by a nested loop, as
+// nothing else can join what depends on each row and has a limit: it keeps the order of the rows.
+func (l listing[T]) cut(ctx context.Context, o Org, parents []ids.ID, sort string, w models.Window) (map[ids.ID][]*T, error) {
+	n := len(l.args) + 2
+	sql := func(parent string) string {
+		return fmt.Sprintf("SELECT %s FROM %s WHERE %s AND %s = %s%s ORDER BY %s LIMIT $%d OFFSET $%d", columns[T](), l.from, l.scope, l.parent, parent, and(l.where), sort, n+1, n+2)
+	}
+	args := append(append([]any{o.id, nil}, l.args...), w.Limit+1, w.Offset)
+	if len(parents) == 1 { // most lists: PostgreSQL plans this once and for all
+		args[1] = parents[0]
+		rows, err := query[T](ctx, o.pg, sql("$2"), args...)
+		return map[ids.ID][]*T{parents[0]: rows}, err
+	}
+	args[1] = parents
+	rows, err := query[child[T]](ctx, o.pg, "SELECT p.id AS parent_key, r.* FROM unnest($2::uuid[]) AS p(id) CROSS JOIN LATERAL ("+sql("p.id")+") r", args...)
+	groups := make(map[ids.ID][]*T, len(parents))
+	for _, r := range rows {
+		groups[r.ParentKey] = append(groups[r.ParentKey], &r.Row)
+	}
+	return groups, err
 }
 
 // page is pages for a list of the organization itself.

@@ -165,7 +165,7 @@ func reviewID(r *models.SuggestionReview) ids.ID { return r.ID }
 // ReviewsOfSuggestions is the batch for the reviews of suggestions that we made.
 func (o Org) ReviewsOfSuggestions(ctx context.Context, suggestions []ids.ID) (map[ids.ID]*models.SuggestionReview, error) {
 	rows, err := query[models.SuggestionReview](ctx, o.pg, "SELECT "+columns[models.SuggestionReview]()+` FROM suggestion_reviews t
-		JOIN eval_suggestions s ON s.org_id = t.org_id AND s.id = t.suggestion_id AND s.source_id = t.source_id WHERE t.org_id = $1 AND t.suggestion_id = ANY($2)`, o.id, suggestions)
+		WHERE t.org_id = $1 AND t.suggestion_id = ANY($2) AND t.source_id = (SELECT s.source_id FROM eval_suggestions s WHERE s.org_id = t.org_id AND s.id = t.suggestion_id)`, o.id, suggestions)
 	return byID(rows, func(r *models.SuggestionReview) ids.ID { return r.SuggestionID }), err
 }
 

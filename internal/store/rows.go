@@ -19,25 +19,26 @@ func query[T any](ctx context.Context, pg querier, sql string, args ...any) ([]*
 		return nil, fail(ctx, err)
 	}
 	defer rows.Close()
-	layout := layoutOf(reflect.TypeFor[T]())
-	paths := make([][]int, 0, len(layout.names))
+	var row T // every column of it is written anew for each row, so that where they are has to be found only once
+	layout, at := layoutOf(reflect.TypeFor[T]()), reflect.ValueOf(&row).Elem()
+	targets := make([]any, 0, len(layout.names))
 	for _, f := range rows.FieldDescriptions() {
-		paths = append(paths, layout.paths[f.Name])
-	}
-	out, targets := []*T{}, make([]any, len(paths))
-	for rows.Next() {
-		row := new(T)
-		v := reflect.ValueOf(row).Elem()
-		for i, p := range paths {
-			targets[i] = nil // a column without a field is skipped
-			if p != nil {
-				targets[i] = v.FieldByIndex(p).Addr().Interface()
-			}
+		if p, ok := layout.paths[f.Name]; ok {
+			targets = append(targets, at.FieldByIndex(p).Addr().Interface())
+		} else {
+			targets = append(targets, nil) // it is skipped
 		}
+	}
+	out, block := []*T{}, []T(nil)
+	for rows.Next() {
 		if err := rows.Scan(targets...); err != nil {
 			return nil, fail(ctx, err)
 		}
-		out = append(out, row)
+		if len(block) == cap(block) {
+			block = make([]T, 0, min(2*cap(block)+4, 128))
+		}
+		block = append(block, row)
+		out = append(out, &block[len(block)-1])
 	}
 	return out, fail(ctx, rows.Err())
 }

@@ -52,12 +52,8 @@ func (o Org) VersionNames(ctx context.Context, entry ids.ID, names []string) (ma
 
 // VersionBefore is the version that was pushed before another; nil for the first.
 func (o Org) VersionBefore(ctx context.Context, v *models.RegistryVersion) (*models.RegistryVersion, error) {
-	rows, err := query[models.RegistryVersion](ctx, o.pg, "SELECT "+columns[models.RegistryVersion]()+" FROM registry_versions t WHERE "+ofVisible+` AND t.entry_id = $2 AND t.number < $3
-		ORDER BY t.number DESC LIMIT 1`, o.id, v.EntryID, v.Number)
-	if err != nil || len(rows) == 0 {
-		return nil, err
-	}
-	return rows[0], nil
+	found, err := o.PreviousVersions(ctx, []ids.ID{v.ID})
+	return found[v.ID], err
 }
 
 var versionOrders = map[models.VersionOrder]order[models.RegistryVersion]{
