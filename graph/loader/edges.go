@@ -129,7 +129,20 @@ var (
 	SourceReviews      = page("CloudSource.reviews", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.ReviewsOf)
 	SourceSuggestions  = list("CloudSource.suggestions", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.SuggestionsOf)
 	SuggestionSource   = one("EvalSuggestion.cloudSource", func(s *models.EvalSuggestion) *ids.ID { return &s.SourceID }, store.Org.SourcesByID)
-	SuiteRuns          = page("EvalSuite.runs", func(s *models.EvalSuite) *ids.ID { return &s.ID }, store.Org.RunsOf)
+	UpdateAlert        = one("AlertUpdate.alert", func(u *models.AlertUpdate) *ids.ID { return u.Event.About(ids.Alert, "alert_id") }, store.Org.AlertsByID)
+	UpdateConnection   = one("SyncUpdate.connection", func(u *models.SyncUpdate) *ids.ID { return u.Event.About(ids.RepoLink, "connection_id") }, store.Org.RepoLinksByID)
+	UpdateEntry        = one("RegistryUpdate.entry", func(u *models.RegistryUpdate) *ids.ID { return u.Event.About(ids.Entry, "entry_id") }, store.Org.EntriesByID)
+	UpdateIncident     = one("AlertUpdate.incident", func(u *models.AlertUpdate) *ids.ID { return u.Event.About(ids.Incident) }, store.Org.IncidentsByID)
+	UpdateRun          = one("RunUpdate.run", func(u *models.RunUpdate) *ids.ID { return u.Event.About(ids.Run) }, store.Org.RunsByID)
+	UpdateSkill        = one("SkillUpdate.skill", func(u *models.SkillUpdate) *ids.ID { return u.Event.About(ids.Skill) }, store.Org.SkillsByID)
+	UpdateSnapshot     = one("SyncUpdate.snapshot", func(u *models.SyncUpdate) *ids.ID { return u.Event.About(ids.Snapshot) }, store.Org.SnapshotsByID)
+	UpdateSource       = one("SyncUpdate.source", func(u *models.SyncUpdate) *ids.ID { return u.Event.About(ids.Source, "source_id") }, store.Org.SourcesByID)
+	UpdatedSource      = one("SuggestionUpdate.source", func(u *models.SuggestionUpdate) *ids.ID { return u.Event.About(ids.Source, "source_id") }, store.Org.SourcesByID)
+	UpdateSuggestion   = one("SuggestionUpdate.suggestion", func(u *models.SuggestionUpdate) *ids.ID { return u.Event.About(ids.Suggestion) }, store.Org.SuggestionsByID)
+	UpdateVersion      = one("RegistryUpdate.version", func(u *models.RegistryUpdate) *ids.ID {
+		return u.Event.About(ids.Version, "version_id", "to_version_id")
+	}, store.Org.VersionsByID)
+	SuiteRuns = page("EvalSuite.runs", func(s *models.EvalSuite) *ids.ID { return &s.ID }, store.Org.RunsOf)
 )
 
 // ownSkill is the skill of an entry; those of other organizations are not found.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"skillgraph/internal/errs"
 	"skillgraph/internal/ids"
@@ -24,6 +25,8 @@ const maxFilter = 50
 type Filter struct {
 	Kinds   []string // "alert.created", or "alert.*" for all of a noun
 	Objects []ids.ID
+	// Subject is what of an event must be among Objects; nil: the object that it happened to.
+	Subject func(*models.Event) *ids.ID
 }
 
 // Validate bounds a filter.
@@ -44,8 +47,17 @@ func (f Filter) Validate() error {
 
 func (f Filter) wants(e *models.Event) bool {
 	noun, _, _ := strings.Cut(e.Kind, ".")
-	return (len(f.Kinds) == 0 || slices.Contains(f.Kinds, e.Kind) || slices.Contains(f.Kinds, noun+".*")) &&
-		(len(f.Objects) == 0 || slices.Contains(f.Objects, e.ObjectID))
+	if len(f.Kinds) > 0 && !slices.Contains(f.Kinds, e.Kind) && !slices.Contains(f.Kinds, noun+".*") {
+		return false
+	}
+	if len(f.Objects) == 0 {
+		return true
+	}
+	subject := &e.ObjectID
+	if f.Subject != nil {
+		subject = f.Subject(e)
+	}
+	return subject != nil && slices.Contains(f.Objects, *subject)
 }
 
 // Stream is what one subscription follows. It belongs to one goroutine.
@@ -138,6 +150,16 @@ func (s *Stream) next(ctx context.Context) (*store.ToldEvent, error) {
 func (s *Stream) turn(ctx context.Context) error {
 	org := s.org.ID()
 	found, err := s.hub.store.EventsAfter(ctx, map[ids.ID]int64{org: s.place}, batch)
+	if errs.CodeOf(err) == errs.Unavailable { // the database is away, and nothing is lost by waiting for it
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-s.ended:
+			return s.reason()
+		case <-time.After(pause):
+			return nil
+		}
+	}
 	if err != nil {
 		return err
 	}
