@@ -27,7 +27,7 @@ finish() {
 in_web() { npm --silent --prefix web "$@"; }
 
 if ! command -v npm >/dev/null; then
-  for name in types examples audits browser; do skip "$name" npm; done
+  for name in types examples audits live browser; do skip "$name" npm; done
   finish
 fi
 part types in_web run typecheck
@@ -51,6 +51,7 @@ done
 export SKILLGRAPH_URL SKILLGRAPH_KEY
 
 part audits in_web run audit
+part live in_web run test:live
 CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
 export CHROMIUM
 if [ -n "$CHROMIUM" ]; then part browser in_web run test:browser; else skip browser chromium; fi
