@@ -2,6 +2,7 @@ package graph
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -26,22 +27,28 @@ const (
 	typeResponse = "application/graphql-response+json"
 )
 
-// overHTTP is GraphQL over HTTP after the specification of that name: POST, and GET for queries.
-type overHTTP struct{}
+// overHTTP is GraphQL over HTTP after the specification of that name: POST, and GET for queries. What goes on comes as
+// server-sent events.
+type overHTTP struct{ *Streams }
 
 // Supports takes what no other transport has taken.
 func (overHTTP) Supports(*http.Request) bool { return true }
 
 // Do runs one operation.
-func (overHTTP) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
+func (t overHTTP) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	defer func() {
 		if v := recover(); v != nil { // in a resolver it would have been caught there
 			Deny(w, r, recovered(r.Context(), v))
 		}
 	}()
-	media, ok := negotiate(r.Header.Get("Accept"))
+	accept := r.Header.Get("Accept")
+	media, ok := negotiate(accept)
+	streams := acceptsEvents(accept)
 	if !ok {
-		writeRefusal(w, typeJSON, http.StatusNotAcceptable, errs.New(errs.BadMediaType, "The answer can be %s or %s", typeResponse, typeJSON))
+		media = typeJSON
+	}
+	if !ok && !streams {
+		writeRefusal(w, media, http.StatusNotAcceptable, errs.New(errs.BadMediaType, "The answer can be %s, %s or %s", typeResponse, typeJSON, typeEvents))
 		return
 	}
 	params, status, err := readParams(w, r)
@@ -51,17 +58,26 @@ func (overHTTP) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExe
 	}
 	ctx := r.Context()
 	op, list := exec.CreateOperationContext(ctx, params)
+	if list != nil && !ok {
+		t.sendEvents(ctx, w, r, exec, op, list)
+		return
+	}
 	if list != nil {
 		status := http.StatusOK // what the older media type promises for every well-formed request
-		if media == typeResponse || params.Query == "" || isMissingOperation(list) {
+		if media == typeResponse || params.Query == "" && errs.CodeOf(list[0].Err) != errs.UnknownQuery || isMissingOperation(list) {
 			status = http.StatusBadRequest
 		}
 		write(w, media, status, exec.DispatchError(graphql.WithOperationContext(ctx, op), list))
 		return
 	}
-	if r.Method == http.MethodGet && op.Operation.Operation != ast.Query {
+	stream := streams && op.Operation.Operation == ast.Subscription
+	if r.Method == http.MethodGet && op.Operation.Operation != ast.Query && !stream {
 		w.Header().Set("Allow", http.MethodPost)
 		writeRefusal(w, media, http.StatusMethodNotAllowed, errs.New(errs.BadMethod, "GET runs queries only: send this %s by POST", op.Operation.Operation))
+		return
+	}
+	if stream || !ok { // a client that takes either has queries answered at once
+		t.sendEvents(ctx, w, r, exec, op, nil)
 		return
 	}
 	ctx, out := answer.With(ctx)
@@ -104,9 +120,6 @@ func readParams(w http.ResponseWriter, r *http.Request) (*graphql.RawParams, int
 		w.Header().Set("Allow", "GET, POST")
 		return nil, http.StatusMethodNotAllowed, errs.New(errs.BadMethod, "Use GET or POST")
 	}
-	if err == nil && p.Query == "" {
-		err = errs.At("query").Because("A query is needed")
-	}
 	p.ReadTime.End = graphql.Now()
 	return p, http.StatusBadRequest, err
 }
@@ -123,9 +136,23 @@ func fromQuery(r *http.Request, p *graphql.RawParams) *errs.Error {
 		}
 	}
 	if s := q.Get("extensions"); s != "" {
-		return decodeMap([]byte(s), "extensions", &p.Extensions)
+		if err := decodeMap([]byte(s), "extensions", &p.Extensions); err != nil {
+			return err
+		}
 	}
+	name(p, cmp.Or(q.Get(documentID), q.Get("id")))
 	return nil
+}
+
+// name notes the stored document that a client means.
+func name(p *graphql.RawParams, document string) {
+	delete(p.Extensions, documentID)
+	if document != "" {
+		if p.Extensions == nil {
+			p.Extensions = map[string]any{}
+		}
+		p.Extensions[documentID] = document
+	}
 }
 
 func fromBody(body []byte, p *graphql.RawParams) *errs.Error {
@@ -145,6 +172,9 @@ func fromBody(body []byte, p *graphql.RawParams) *errs.Error {
 			}
 		}
 	}
+	var id, document string
+	_, _ = json.Unmarshal(raw["id"], &id), json.Unmarshal(raw[documentID], &document) // anything else is none of ours
+	name(p, cmp.Or(document, id))
 	return nil
 }
 
@@ -228,6 +258,19 @@ func negotiate(accept string) (string, bool) {
 
 // write sends an answer without decoding the data again.
 func write(w http.ResponseWriter, mediaType string, status int, resp *graphql.Response) {
+	send(w, mediaType, status, append(encode(resp), '\n'))
+}
+
+func send(w http.ResponseWriter, mediaType string, status int, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", mediaType+"; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+func encode(resp *graphql.Response) []byte {
 	var b bytes.Buffer
 	b.WriteByte('{')
 	if resp == nil { // the client has gone
@@ -247,17 +290,8 @@ func write(w http.ResponseWriter, mediaType string, status int, resp *graphql.Re
 		b.WriteString(`"data":`)
 		b.Write(resp.Data)
 	}
-	b.WriteString("}\n")
-	send(w, mediaType, status, b.Bytes())
-}
-
-func send(w http.ResponseWriter, mediaType string, status int, body []byte) {
-	h := w.Header()
-	h.Set("Content-Type", mediaType+"; charset=utf-8")
-	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(status)
-	_, _ = w.Write(body)
+	b.WriteByte('}')
+	return b.Bytes()
 }
 
 func writeRefusal(w http.ResponseWriter, mediaType string, status int, e *errs.Error) {

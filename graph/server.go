@@ -15,6 +15,7 @@ import (
 	"skillgraph/graph/level"
 	"skillgraph/graph/loader"
 	"skillgraph/internal/face"
+	"skillgraph/internal/live"
 	"skillgraph/internal/store"
 	"skillgraph/internal/viewer"
 )
@@ -45,6 +46,14 @@ type Config struct {
 	Stored map[string]*ast.QueryDocument
 	// Transport runs them.
 	Transport graphql.Transport
+	// Keys and Live are for streams, which outlast the request that began them.
+	Keys *viewer.Keys
+	Live *live.Hub
+	// Origins are those of pages that may open a websocket, besides our own; "*" is everybody's.
+	Origins      []string
+	StreamLimits StreamLimits
+	// Documents are texts that clients need not send; nil: what they have sent before.
+	Documents *Documents
 }
 
 // Schema is the schema that everything is checked against.
@@ -63,13 +72,19 @@ func executable(cfg Config) graphql.ExecutableSchema {
 }
 
 // New makes the one executor that every operation runs on, whichever face it comes through.
-func New(cfg Config) *handler.Server {
+func New(cfg Config) (*handler.Server, *Streams) {
 	srv := handler.New(executable(cfg))
 	g := guard.New(cfg.Stored)
 	srv.SetQueryCache(g)
 	srv.SetParserTokenLimit(guard.MaxTokens)
 	srv.SetErrorPresenter(present)
 	srv.SetRecoverFunc(recovered)
+	streams := &Streams{limits: cfg.StreamLimits.orDefault(), keys: cfg.Keys, store: cfg.Store, guard: g, hub: cfg.Live, sockets: map[*socket]bool{}}
+	srv.AroundResponses(streams.perEvent) // before whatever measures
+	if cfg.Documents == nil {
+		cfg.Documents = NewDocuments()
+	}
+	srv.Use(cfg.Documents)
 	srv.Use(g)
 	srv.Use(extension.Introspection{})
 	srv.Use(cfg.Metrics)
@@ -78,9 +93,13 @@ func New(cfg Config) *handler.Server {
 		if face.IsREST(ctx) {
 			limit = maxStored
 		}
-		ctx, cancel := context.WithTimeout(ctx, limit)
 		v := viewer.From(ctx)
-		respond := next(loader.With(ctx, cfg.Store.Org(v.OrgID, v.UserID)))
+		ctx = loader.With(ctx, cfg.Store.Org(v.OrgID, v.UserID))
+		if graphql.GetOperationContext(ctx).Operation.Operation == ast.Subscription {
+			return next(ctx) // each of its events has a limit
+		}
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		respond := next(ctx)
 		return func(ctx context.Context) *graphql.Response {
 			defer cancel()
 			return respond(ctx)
@@ -88,6 +107,7 @@ func New(cfg Config) *handler.Server {
 	})
 	srv.AroundResponses(capErrors)
 	srv.AddTransport(cfg.Transport)
-	srv.AddTransport(overHTTP{})
-	return srv
+	srv.AddTransport(sockets{streams, cfg.Origins})
+	srv.AddTransport(overHTTP{streams})
+	return srv, streams
 }

@@ -31,6 +31,7 @@ type serveConfig struct {
 	webhookSecret, executor                         string
 	migrate                                         bool
 	corsOrigins                                     list
+	documents, documentsDir                         string
 	telemetry                                       telemetryFlags
 	app                                             appFlags
 }
@@ -45,6 +46,8 @@ func serve(ctx context.Context, e env, args []string) error {
 	cfg.BoolVar(&cfg.migrate, "migrate", true, "bring the database up to date before serving")
 	cfg.Var(&cfg.corsOrigins, "cors-origins", "origins whose pages may use the API, with commas between them; * is all (default: none)")
 	cfg.StringVar(&cfg.executor, "executor", string(graph.Level), "what runs queries: level, or gqlgen should that ever be at fault")
+	cfg.StringVar(&cfg.documents, "documents", "any", "GraphQL documents that clients may run: any, or stored, which are only those in --documents-dir")
+	cfg.StringVar(&cfg.documentsDir, "documents-dir", "", "folder with *.graphql files that clients may run by hash, name or operationName")
 	cfg.telemetry.register(cfg.flags)
 	cfg.registerBlobs()
 	cfg.registerRepos()
@@ -60,6 +63,10 @@ func serve(ctx context.Context, e env, args []string) error {
 		return fmt.Errorf("--executor must be level or gqlgen, not %q", cfg.executor)
 	}
 	if err := cfg.telemetry.validate(); err != nil {
+		return err
+	}
+	documents, err := cfg.storedDocuments()
+	if err != nil {
 		return err
 	}
 	if os.Getenv("GOGC") == "" { // half of the work of the collector, for some 20 MiB
@@ -107,6 +114,7 @@ func serve(ctx context.Context, e env, args []string) error {
 		Store: db.Store, Alerts: alerts, Registry: published, Sources: sources, Host: host, WebhookSecret: cfg.webhookSecret,
 		BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), CORSOrigins: cfg.corsOrigins, MetricsElsewhere: cfg.metricsAddr != "",
 		Executor: graph.Executor(cfg.executor),
+		Documents: documents,
 	})
 	if err != nil {
 		return err
@@ -119,6 +127,24 @@ func serve(ctx context.Context, e env, args []string) error {
 	}
 	defer stopJobs()
 	return cfg.run(ctx, listener, metrics, srv, db)
+}
+
+// storedDocuments reads the documents that the operator has stored.
+func (cfg serveConfig) storedDocuments() (*graph.Documents, error) {
+	only := cfg.documents == "stored"
+	switch {
+	case !only && cfg.documents != "any":
+		return nil, fmt.Errorf("--documents must be any or stored, not %q", cfg.documents)
+	case only && cfg.documentsDir == "":
+		return nil, errors.New("--documents stored needs --documents-dir")
+	case cfg.documentsDir == "":
+		return graph.NewDocuments(), nil
+	}
+	documents, err := graph.LoadDocuments(os.DirFS(cfg.documentsDir), only)
+	if err != nil {
+		return nil, fmt.Errorf("--documents-dir: %w", err)
+	}
+	return documents, nil
 }
 
 // startJobs works on the queue, unless the database may not be up to date.
@@ -203,9 +229,15 @@ func (cfg serveConfig) run(ctx context.Context, listener, metrics net.Listener, 
 	slog.Info("stopping: finishing what is under way", "at_most", drainTime)
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
+	ended := make(chan struct{})
+	main.RegisterOnShutdown(func() { // streams would go on for ever; websockets are nobody's to wait for but ours
+		srv.EndStreams(drain)
+		close(ended)
+	})
 	if err := main.Shutdown(drain); err != nil {
 		_ = main.Close()
 	}
+	<-ended
 	return nil
 }
 

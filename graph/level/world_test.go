@@ -104,9 +104,10 @@ func (w *world) executor(t testing.TB, url string, blobs *blob.Store, repos stri
 	published := &registry.Registry{Blobs: blobs, Links: registry.Links{Store: s, Clock: clock}}
 	root := resolvers.Root{Registry: published, Sources: hosting.New(blobs, driver), Host: &codehost.Host{Driver: driver, Registry: published}}
 	g := &grab{}
-	graph.New(graph.Config{
+	server, _ := graph.New(graph.Config{
 		Store: s, Resolvers: root, Metrics: graph.NewMetrics(prometheus.NewRegistry()), Transport: g, Executor: kind,
-	}).ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+	})
+	server.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
 	of := generated.Config{Resolvers: root}
 	w.table = generated.Level(of)
 	return &executor{GraphExecutor: g, store: s, plans: level.New(generated.NewExecutableSchema(of), w.table).Plans, viewer: w.viewer}

@@ -2,11 +2,14 @@
 package server
 
 import (
+	"context"
 	_ "embed"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +23,7 @@ import (
 	"skillgraph/internal/errs"
 	"skillgraph/internal/export"
 	"skillgraph/internal/jobs"
+	"skillgraph/internal/live"
 	"skillgraph/internal/otlp"
 	"skillgraph/internal/registry"
 	"skillgraph/internal/request"
@@ -47,18 +51,27 @@ type Config struct {
 	MetricsElsewhere bool
 	Executor         graph.Executor   // of queries; empty: ours
 	Clock            func() time.Time // nil: the wall clock
+	// Live and Streams bound subscriptions; zero is the default.
+	Live    live.Limits
+	Streams graph.StreamLimits
+	// Documents are those that are stored with the server; nil: none.
+	Documents *graph.Documents
 }
 
 // Server is an HTTP handler with its metrics.
 type Server struct {
 	http.Handler
 	Metrics http.Handler
+	streams *graph.Streams
 }
 
 // beside describes what is mounted next to the routes, as path items of OpenAPI.
 //
 //go:embed beside.json
 var beside []byte
+
+// EndStreams ends every subscription, tells the clients why, and waits until they have heard it, for as long as ctx lasts.
+func (s *Server) EndStreams(ctx context.Context) { s.streams.Close(ctx) }
 
 // New wires everything together. It fails when a stored operation does not fit the schema.
 func New(cfg Config) (*Server, error) {
@@ -78,12 +91,15 @@ func New(cfg Config) (*Server, error) {
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	cfg.Store.Collect(reg)
 	jobs.Collect(cfg.Store, reg)
-	executor := graph.New(graph.Config{
-		Store: cfg.Store, Resolvers: resolvers.Root{Alerts: cfg.Alerts, Registry: cfg.Registry, Sources: cfg.Sources, Host: cfg.Host}, Metrics: graph.NewMetrics(reg), Executor: cfg.Executor,
-		Stored: rest.Stored(routes), Transport: rest.Transport{},
-	})
-	s := &Server{Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{})}
+	hub := live.New(cfg.Store, cfg.Live)
+	hub.Collect(reg)
 	keys := viewer.NewKeys(cfg.Store, cfg.Clock)
+	executor, streams := graph.New(graph.Config{
+		Store: cfg.Store, Resolvers: resolvers.Root{Alerts: cfg.Alerts, Registry: cfg.Registry, Sources: cfg.Sources, Host: cfg.Host, Live: hub}, Metrics: graph.NewMetrics(reg),
+		Stored: rest.Stored(routes), Transport: rest.Transport{}, Keys: keys, Live: hub, Origins: origins(cfg), StreamLimits: cfg.Streams, Documents: cfg.Documents,
+		Executor: cfg.Executor,
+	})
+	s := &Server{Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}), streams: streams}
 
 	r := chi.NewRouter()
 	r.Use(identify, locate(cfg.BaseURL), logRequests(reg), recoverPanics, allowOrigins(cfg.CORSOrigins))
@@ -100,7 +116,14 @@ func New(cfg Config) (*Server, error) {
 	for _, path := range []string{"/", "/playground", "/playground/", "/reference", "/assets/*"} {
 		r.Handle(path, pages)
 	}
-	r.With(keys.Middleware(graph.Deny)).Handle("/graphql", executor)
+	withKey := keys.Middleware(graph.Deny)(executor)
+	r.HandleFunc("/graphql", func(w http.ResponseWriter, r *http.Request) {
+		if graph.IsSocket(r) { // which brings its key with its first message
+			executor.ServeHTTP(w, r)
+			return
+		}
+		withKey.ServeHTTP(w, r)
+	})
 	r.Group(func(r chi.Router) {
 		r.Use(keys.Middleware(rest.WriteError))
 		rest.Mount(r, routes, schema, executor)
@@ -116,6 +139,15 @@ func New(cfg Config) (*Server, error) {
 	})
 	s.Handler = r
 	return s, nil
+}
+
+// origins are those of pages that may open a websocket, besides pages from the very host that they connect to.
+func origins(cfg Config) []string {
+	out := slices.Clone(cfg.CORSOrigins)
+	if u, err := url.Parse(cfg.BaseURL); err == nil && u.Host != "" {
+		out = append(out, u.Scheme+"://"+u.Host)
+	}
+	return out
 }
 
 // allowed are the methods that a path takes.

@@ -27,7 +27,7 @@ finish() {
 in_web() { npm --silent --prefix web "$@"; }
 
 if ! command -v npm >/dev/null; then
-  for name in types examples audits openapi clients browser; do skip "$name" npm; done
+  for name in types examples audits openapi clients live browser; do skip "$name" npm; done
   finish
 fi
 part types in_web run typecheck
@@ -56,6 +56,7 @@ for client in go:go typescript:npm python:python3 shell:jq; do # in this order: 
   name="clients: ${client%:*}" needs=${client#*:}
   if command -v "$needs" >/dev/null; then part "$name" node web/test/clients.mjs "${client%:*}"; else skip "$name" "$needs"; fi
 done
+part live in_web run test:live
 CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
 export CHROMIUM
 if [ -n "$CHROMIUM" ]; then part browser in_web run test:browser; else skip browser chromium; fi
