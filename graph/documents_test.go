@@ -1,6 +1,8 @@
 package graph_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -8,9 +10,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-
-	"crypto/sha256"
-	"encoding/hex"
 
 	"github.com/stretchr/testify/require"
 

@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -113,8 +114,7 @@ func (s *Streams) watch(ctx context.Context, key string, op *graphql.OperationCo
 		if err == nil {
 			err = s.guard.Allow(op, v)
 		}
-		switch errs.CodeOf(err) {
-		case errs.Unauthenticated, errs.Forbidden, errs.PlanRequired:
+		if slices.Contains([]errs.Code{errs.Unauthenticated, errs.Forbidden, errs.PlanRequired}, errs.CodeOf(err)) {
 			end(err)
 			return
 		}

@@ -31,14 +31,20 @@ func (f EventFilter) Validate() error {
 	return nil
 }
 
-// An event as a subscription gives it, with what it is about.
+// What subscriptions give: an event, each with the objects that it is about.
 type (
-	AlertUpdate      struct{ Event *Event }
-	RegistryUpdate   struct{ Event *Event }
-	RunUpdate        struct{ Event *Event }
-	SkillUpdate      struct{ Event *Event }
+	// AlertUpdate is about an alert.
+	AlertUpdate struct{ Event *Event }
+	// RegistryUpdate is about an entry of the registry.
+	RegistryUpdate struct{ Event *Event }
+	// RunUpdate is about an eval run.
+	RunUpdate struct{ Event *Event }
+	// SkillUpdate is about a skill.
+	SkillUpdate struct{ Event *Event }
+	// SuggestionUpdate is about suggestions of a cloud source.
 	SuggestionUpdate struct{ Event *Event }
-	SyncUpdate       struct{ Event *Event }
+	// SyncUpdate is about a cloud source or a connection.
+	SyncUpdate struct{ Event *Event }
 )
 
 // About is the id of the object of a kind that an event is about: the one that it happened to, or one of those that its details

@@ -3,31 +3,11 @@ package resolvers
 import (
 	"context"
 
-	"skillgraph/graph/generated"
 	"skillgraph/graph/loader"
 	"skillgraph/internal/ids"
 	"skillgraph/internal/live"
 	"skillgraph/models"
 )
-
-// What happens, as it happens: one stream, seen in several ways.
-type (
-	subscription     struct{ Root }
-	alertUpdate      struct{}
-	registryUpdate   struct{}
-	runUpdate        struct{}
-	skillUpdate      struct{}
-	suggestionUpdate struct{}
-	syncUpdate       struct{}
-)
-
-func (r Root) Subscription() generated.SubscriptionResolver       { return subscription{r} }
-func (Root) AlertUpdate() generated.AlertUpdateResolver           { return alertUpdate{} }
-func (Root) RegistryUpdate() generated.RegistryUpdateResolver     { return registryUpdate{} }
-func (Root) RunUpdate() generated.RunUpdateResolver               { return runUpdate{} }
-func (Root) SkillUpdate() generated.SkillUpdateResolver           { return skillUpdate{} }
-func (Root) SuggestionUpdate() generated.SuggestionUpdateResolver { return suggestionUpdate{} }
-func (Root) SyncUpdate() generated.SyncUpdateResolver             { return syncUpdate{} }
 
 func (s subscription) Events(ctx context.Context, after *ids.ID, kinds []string, objects []ids.ID) (<-chan *models.Event, error) {
 	return follow(ctx, s.Live, after, live.Filter{Kinds: kinds, Objects: objects}, func(e *models.Event) *models.Event { return e })

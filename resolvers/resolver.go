@@ -111,6 +111,25 @@ func (Root) SimilarSuggestion() generated.SimilarSuggestionResolver   { return s
 func (Root) SuggestionEvidence() generated.SuggestionEvidenceResolver { return suggestionEvidence{} }
 func (Root) SuggestionReview() generated.SuggestionReviewResolver     { return suggestionReview{} }
 
+// What happens, as it happens: one stream, seen in several ways.
+type (
+	subscription     struct{ Root }
+	alertUpdate      struct{}
+	registryUpdate   struct{}
+	runUpdate        struct{}
+	skillUpdate      struct{}
+	suggestionUpdate struct{}
+	syncUpdate       struct{}
+)
+
+func (r Root) Subscription() generated.SubscriptionResolver       { return subscription{r} }
+func (Root) AlertUpdate() generated.AlertUpdateResolver           { return alertUpdate{} }
+func (Root) RegistryUpdate() generated.RegistryUpdateResolver     { return registryUpdate{} }
+func (Root) RunUpdate() generated.RunUpdateResolver               { return runUpdate{} }
+func (Root) SkillUpdate() generated.SkillUpdateResolver           { return skillUpdate{} }
+func (Root) SuggestionUpdate() generated.SuggestionUpdateResolver { return suggestionUpdate{} }
+func (Root) SyncUpdate() generated.SyncUpdateResolver             { return syncUpdate{} }
+
 // org is the organization that the caller sees.
 func org(ctx context.Context) store.Org { return loader.Org(ctx) }
 
