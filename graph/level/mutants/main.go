@@ -4,6 +4,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log"
@@ -47,6 +48,7 @@ const number = "SKILLGRAPH_MUTANT"
 const nest = `package %s
 
 import (
+	"context"
 	"os"
 	"strconv"
 )
@@ -58,30 +60,28 @@ func mutant(n int) bool { return n == out }
 
 func main() {
 	log.SetFlags(0)
-	dir, err := os.MkdirTemp("", "mutants")
-	if err != nil {
+	if err := try(context.Background()); err != nil {
 		log.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	if err := try(dir); err != nil {
-		log.Println(err)
-		_ = os.RemoveAll(dir)
-		os.Exit(1)
 	}
 }
 
-func try(dir string) error {
-	test, err := build(dir)
+func try(ctx context.Context) error {
+	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return err
 	}
-	if out, failed := run(test, 0); failed {
+	defer os.RemoveAll(dir)
+	test, err := build(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if out, failed := run(ctx, test, 0); failed {
 		return fmt.Errorf("the test fails without a bug: %s", out)
 	}
 	survived := 0
 	for i, m := range mutants {
 		how := "caught"
-		if _, failed := run(test, i+1); !failed {
+		if _, failed := run(ctx, test, i+1); !failed {
 			how = "SURVIVED"
 			survived++
 		}
@@ -95,7 +95,7 @@ func try(dir string) error {
 }
 
 // build builds the test with all bugs in it.
-func build(dir string) (test string, err error) {
+func build(ctx context.Context, dir string) (test string, err error) {
 	changed := map[string]string{}
 	for i, m := range mutants {
 		if changed[m.file] == "" {
@@ -132,7 +132,7 @@ func build(dir string) (test string, err error) {
 	if err := os.WriteFile(overlay, list, 0o600); err != nil {
 		return "", err
 	}
-	out, err := exec.Command("go", "test", "-c", "-overlay", overlay, "-o", test, "./graph/level").CombinedOutput()
+	out, err := exec.CommandContext(ctx, "go", "test", "-c", "-overlay", overlay, "-o", test, "./graph/level").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("does not build: %s", out)
 	}
@@ -140,8 +140,8 @@ func build(dir string) (test string, err error) {
 }
 
 // run lets a bug out.
-func run(test string, bug int) (output []byte, failed bool) {
-	cmd := exec.Command(test, "-test.run", "^TestDifferential$", "-test.timeout", "5m")
+func run(ctx context.Context, test string, bug int) (output []byte, failed bool) {
+	cmd := exec.CommandContext(ctx, test, "-test.run", "^TestDifferential$", "-test.timeout", "5m")
 	cmd.Dir, cmd.Env = filepath.Join("graph", "level"), append(os.Environ(), fmt.Sprintf("%s=%d", number, bug))
 	output, err := cmd.CombinedOutput()
 	return output, err != nil
