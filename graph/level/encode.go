@@ -24,7 +24,8 @@ const hexDigits = "0123456789ABCDEF"
 
 // String writes a string as gqlgen does: with only those characters escaped that have to be.
 func (w *Writer) String(s string) {
-	b, start := append(w.B, '"'), 0
+	w.B = append(w.B, '"')
+	b, start := w.B, 0
 	for i := range len(s) {
 		c := s[i]
 		if c >= 0x20 && c != '\\' && c != '"' {

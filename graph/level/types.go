@@ -41,11 +41,11 @@ type Call func(ctx context.Context, obj any) (any, error)
 type Kind uint8
 
 const (
-	// Instantly: a method of the model computes it from what the object has.
+	// Instantly is that a method of the model computes it from what the object has.
 	Instantly Kind = iota
-	// Reading: a method of the model may read it, on its own.
+	// Reading is that a method of the model may read it, on its own.
 	Reading
-	// Resolving: a resolver follows edges for it, or does whatever else it likes.
+	// Resolving is that a resolver follows edges for it, or does whatever else it likes.
 	Resolving
 )
 

@@ -204,8 +204,8 @@ func archive(t testing.TB, path, content string) *bytes.Reader {
 }
 
 // exec changes the database behind the server's back.
-func (w *world) exec(t testing.TB, sql string, args ...any) {
+func (w *world) exec(t testing.TB, sql string) {
 	t.Helper()
-	_, err := w.admin.Exec(t.Context(), sql, args...)
+	_, err := w.admin.Exec(t.Context(), sql)
 	require.NoError(t, err, sql)
 }

@@ -19,7 +19,7 @@ func questions() []question {
 	return []question{
 		{
 			"Q1: a page of 20 skills", `{ skills(first: 20) { nodes { id name status uniqueSessions gradedSessions lastSeenAt passRate } } }`,
-			of("skills", "nodes", `SELECT t.id, t.name, t.status, t.unique_sessions AS "uniqueSessions", t.graded_sessions AS "gradedSessions", t.last_seen_at AS "lastSeenAt", t.pass_rate AS "passRate"
+			of("skills", `SELECT t.id, t.name, t.status, t.unique_sessions AS "uniqueSessions", t.graded_sessions AS "gradedSessions", t.last_seen_at AS "lastSeenAt", t.pass_rate AS "passRate"
 				FROM skills t WHERE t.org_id = (`+orgOfKey+`) ORDER BY t.unseen, t.name, t.id LIMIT 20`),
 			"/v1/skills",
 		},
@@ -27,7 +27,7 @@ func questions() []question {
 			"Q2: 20 skills, each with its entry, 5 versions, connection and 7 days", fmt.Sprintf(`{ skills(first: 20) { nodes { id name status lastSeenAt
 				registryEntry { id name entryType description visibility versions(first: 5) { nodes { id version contentHash size source pushedAt } } repoLink { id repoFullName defaultBranch tagPattern } }
 				dailyStats(since: %q) { date sessions triggeredSessions graded passed } } } }`, week()),
-			of("skills", "nodes", `SELECT t.id, t.name, t.status, t.last_seen_at AS "lastSeenAt",
+			of("skills", `SELECT t.id, t.name, t.status, t.last_seen_at AS "lastSeenAt",
 				(SELECT row_to_json(e) FROM (SELECT e.id, e.name, e.entry_type AS "entryType", e.description, e.visibility,
 					(SELECT json_build_object('nodes', json_agg(v)) FROM (SELECT v.id, v.version, v.content_hash AS "contentHash", v.size, v.source, v.pushed_at AS "pushedAt"
 						FROM registry_versions v WHERE v.entry_id = e.id ORDER BY v.number DESC LIMIT 5) v) AS versions,
@@ -42,7 +42,7 @@ func questions() []question {
 		{
 			"Q3: 20 sources, each with 10 suggestions, their reviews and suites", `{ sources(first: 20) { nodes { id label
 				suggestions(first: 10) { nodes { id query observedCount confidence lastObservedAt review { id reviewStatus reviewedAt appliedSuite { id name caseCount } } } } } } }`,
-			of("sources", "nodes", `SELECT 'cs_' || c.id AS id, c.label, (SELECT json_build_object('nodes', json_agg(s)) FROM (
+			of("sources", `SELECT 'cs_' || c.id AS id, c.label, (SELECT json_build_object('nodes', json_agg(s)) FROM (
 					SELECT s.id, s.query, s.observed_count AS "observedCount", s.confidence, s.last_observed_at AS "lastObservedAt",
 						(SELECT row_to_json(r) FROM (SELECT r.id, r.review_status AS "reviewStatus", r.reviewed_at AS "reviewedAt",
 							(SELECT row_to_json(e) FROM (SELECT e.id, e.name, e.case_count AS "caseCount" FROM eval_suites e WHERE e.org_id = r.org_id AND e.id = r.applied_suite_id) e) AS "appliedSuite"
@@ -61,7 +61,7 @@ func questions() []question {
 		},
 		{
 			"Q5: 40 entries, each with 25 versions and their installs", `{ entries(first: 40) { nodes { id name versions(first: 25) { nodes { id version contentHash size pushedAt installationCount } } } } }`,
-			of("entries", "nodes", `SELECT e.id, e.name, (SELECT json_build_object('nodes', json_agg(v)) FROM (
+			of("entries", `SELECT e.id, e.name, (SELECT json_build_object('nodes', json_agg(v)) FROM (
 					SELECT v.id, v.version, v.content_hash AS "contentHash", v.size, v.pushed_at AS "pushedAt",
 						(SELECT count(*) FROM registry_installations i WHERE i.version_id = v.id) AS "installationCount"
 					FROM registry_versions v WHERE v.entry_id = e.id ORDER BY v.number DESC LIMIT 25) v) AS versions
@@ -72,7 +72,7 @@ func questions() []question {
 }
 
 // of wraps the rows of a statement as GraphQL would.
-func of(root, list, rows string) string {
-	return strings.NewReplacer("$root", root, "$list", list, "$rows", rows).Replace(
-		`SELECT json_build_object('data', json_build_object('$root', json_build_object('$list', json_agg(s)))) FROM ($rows) s`)
+func of(root, rows string) string {
+	return strings.NewReplacer("$root", root, "$rows", rows).Replace(
+		`SELECT json_build_object('data', json_build_object('$root', json_build_object('nodes', json_agg(s)))) FROM ($rows) s`)
 }
