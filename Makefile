@@ -32,7 +32,7 @@ web/node_modules: web/package.json web/package-lock.json
 	cd web && npm ci --no-audit --no-fund
 	@touch $@
 
-web/dist/playground.html: web/node_modules web/index.html web/playground.html web/vite.config.ts $(shell find web/src -type f 2>/dev/null)
+web/dist/playground.html: web/node_modules schema.graphqls web/codegen.mjs web/index.html web/playground.html web/vite.config.ts $(shell find web/src -type f -not -name '*.gen.ts' 2>/dev/null)
 	cd web && npm run build
 	@touch $@
 

@@ -84,7 +84,7 @@ func New(cfg Config) (*Server, error) {
 	r.Post("/api/v1/repohost/webhook", codehost.Webhook(cfg.Store, cfg.WebhookSecret, rest.ReadBody, rest.WriteError))
 	r.Get(registry.Path+"{version}", cfg.Registry.Download(rest.WriteError))
 	pages := web.Handler()
-	for _, path := range []string{"/", "/playground", "/playground/", "/assets/*"} {
+	for _, path := range web.Paths() {
 		r.Handle(path, pages)
 	}
 	r.With(keys.Middleware(graph.Deny)).Handle("/graphql", executor)
