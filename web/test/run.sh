@@ -27,7 +27,7 @@ finish() {
 in_web() { npm --silent --prefix web "$@"; }
 
 if ! command -v npm >/dev/null; then
-  for name in types examples audits browser; do skip "$name" npm; done
+  for name in types examples audits playground dashboard; do skip "$name" npm; done
   finish
 fi
 part types in_web run typecheck
@@ -42,18 +42,21 @@ cleanup() {
 trap cleanup EXIT
 
 SKILLGRAPH_KEY=$(bin/skillgraph demo --data-dir "$dir/data")
+SKILLGRAPH_FREE_KEY=$(bin/skillgraph key create --data-dir "$dir/data" --org tinkerers --user barbara@example.net)
 bin/skillgraph serve --data-dir "$dir/data" --addr 127.0.0.1:0 >"$dir/out" 2>"$dir/log" &
 server=$!
 until SKILLGRAPH_URL=$(grep -om1 'http://[0-9.:]*' "$dir/out"); do
   kill -0 "$server" 2>/dev/null || { cat "$dir/log" && exit 1; }
   sleep 0.1
 done
-export SKILLGRAPH_URL SKILLGRAPH_KEY
+export SKILLGRAPH_URL SKILLGRAPH_KEY SKILLGRAPH_FREE_KEY
 
 part audits in_web run audit
 CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
 export CHROMIUM
-if [ -n "$CHROMIUM" ]; then part browser in_web run test:browser; else skip browser chromium; fi
+for name in playground dashboard; do
+  if [ -n "$CHROMIUM" ]; then part "$name" in_web run "test:$name"; else skip "$name" chromium; fi
+done
 
 [ "$failed" = 0 ] || tail -n 30 "$dir/log"
 finish

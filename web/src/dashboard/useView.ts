@@ -1,4 +1,4 @@
-import { useContext, useEffect, useSyncExternalStore } from 'react';
+import { useContext, useEffect, useRef, useSyncExternalStore } from 'react';
 import { type AnyVariables, type TypedDocumentNode, useQuery } from 'urql';
 import { Session } from './session';
 
@@ -31,5 +31,8 @@ export function useView<D, V extends AnyVariables>(query: TypedDocumentNode<D, V
     };
   }, [bus, again, reached, live, kinds.join()]);
 
-  return { data: result.data, error: result.error, waiting: result.fetching || result.stale };
+  // What was there stays on view when it cannot be read again.
+  const last = useRef(result.data);
+  if (result.data) last.current = result.data;
+  return { data: result.data ?? (result.error ? last.current : undefined), error: result.error, waiting: result.fetching || result.stale };
 }

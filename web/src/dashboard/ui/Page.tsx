@@ -54,7 +54,7 @@ export function Page<D, T>({ title, up, lead, view, find, children }: Props<D, T
 /** A view that the plan or the role does not open. */
 export function Locked({ title, why }: { title: string; why: string }) {
   return (
-    <article className="page">
+    <article className="page" aria-busy={false}>
       <h1>{title}</h1>
       <p className="note locked">
         <strong>You cannot open this.</strong> {why}

@@ -50,7 +50,7 @@ export function Connect({ entries, installations, first }: Props) {
           </label>
           <label>
             Repository
-            <input name="repo" required placeholder={`${installations[0].accountLogin}/name`} pattern="[^/]+/[^/]+" />
+            <input name="repo" required placeholder={`${installations[0].accountLogin}/name`} pattern="[^\/]+\/[^\/]+" />
           </label>
           <label>
             Path of the skill
