@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build web generate check/generate lint test test/go test/web test/s3 test/gitea test/update bench clean
+.PHONY: help run build web generate check/generate lint test test/go test/web test/s3 test/gitea test/update bench screenshots clean
 
 BIN     := bin/skillgraph
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
@@ -60,7 +60,7 @@ test/go: $(WITHPG) ## The Go tests, with the race detector, against a PostgreSQL
 test/update: $(WITHPG) ## Rewrite the golden files with what the server answers now
 	UPDATE=1 $(WITHPG) go test ./resolvers ./rest ./graph/...
 
-test/web: build ## The running server: GraphQL-over-HTTP audits and the playground in a browser
+test/web: build ## The running server: GraphQL-over-HTTP audits, the dashboard and the playground in a browser
 	@web/test/run.sh
 
 bin/versitygw:
@@ -79,6 +79,9 @@ test/gitea: $(GITEA) ## The code-host driver against a real host that is built f
 
 bench: $(WITHPG) ## Measure, as ratios in one run
 	$(WITHPG) go test -timeout 60m -run '^$$' -bench . -benchtime 1x ./internal/bench
+
+screenshots: build ## Make the README's pictures again
+	@web/test/screenshots.sh
 
 clean: ## Remove what was built; data stay
 	rm -rf bin web/dist/* web/node_modules web/screenshots

@@ -33,27 +33,9 @@ fi
 part types in_web run typecheck
 part examples in_web test
 
-dir=$(mktemp -d)
-server=
-cleanup() {
-  [ -z "$server" ] || { kill "$server" && wait "$server"; } || true
-  rm -rf "$dir"
-}
-trap cleanup EXIT
-
-SKILLGRAPH_KEY=$(bin/skillgraph demo --data-dir "$dir/data")
-SKILLGRAPH_FREE_KEY=$(bin/skillgraph key create --data-dir "$dir/data" --org tinkerers --user barbara@example.net)
-bin/skillgraph serve --data-dir "$dir/data" --addr 127.0.0.1:0 >"$dir/out" 2>"$dir/log" &
-server=$!
-until SKILLGRAPH_URL=$(grep -om1 'http://[0-9.:]*' "$dir/out"); do
-  kill -0 "$server" 2>/dev/null || { cat "$dir/log" && exit 1; }
-  sleep 0.1
-done
-export SKILLGRAPH_URL SKILLGRAPH_KEY SKILLGRAPH_FREE_KEY
+. web/test/demo-server.sh
 
 part audits in_web run audit
-CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
-export CHROMIUM
 for name in playground dashboard; do
   if [ -n "$CHROMIUM" ]; then part "$name" in_web run "test:$name"; else skip "$name" chromium; fi
 done

@@ -1,5 +1,5 @@
 /** `SHOULD_NOT_TRIGGER` → `should not trigger`. */
-export const words = (value: string) => value.toLowerCase().replaceAll('_', ' ');
+export const words = (value: string) => value.toLowerCase().replaceAll('_', ' ').replace(/\b(llm|json)\b/g, (name) => name.toUpperCase());
 
 /** `KEYS_MANAGE` → `keys:manage`, as keys and REST spell it. */
 export const permission = (value: string) => value.toLowerCase().replace('_', ':');

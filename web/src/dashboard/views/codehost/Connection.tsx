@@ -41,7 +41,7 @@ export function Connection({ link }: { link: LinkData }) {
         columns={[
           { head: 'Attempt', cell: (a) => a.message },
           { head: 'Status', cell: (a) => <Badge value={a.status} /> },
-          { head: 'Version', cell: (a) => a.versionName },
+          { head: 'Version', wide: true, cell: (a) => a.versionName },
           { head: 'By', wide: true, cell: (a) => words(a.trigger) },
           { head: 'Ref', wide: true, cell: (a) => <code title={a.commit ?? undefined}>{a.sourceRef.replace(/^refs\/(heads|tags)\//, '').slice(0, 20)}</code> },
           { head: 'Write-back', wide: true, cell: (a) => <span title={a.writeBackMessage ?? undefined}><Badge value={a.writeBackStatus} /></span> },

@@ -20,13 +20,15 @@ const channels = {
 /** The alerts that watch this skill, and what another threshold would have done. */
 export function Alerts({ skill, alerts, days, span }: { skill: Skill; alerts: AlertFragment[]; days: SkillQuery['alertDryRun']; span: number }) {
   const own = alerts.find((a) => a.type === 'PASS_RATE_BELOW');
+  // An alert that watches every skill fires for some of them only.
+  const open = new Set(skill.incidents.nodes.filter((i) => !i.resolvedAt).map((i) => i.alert.id));
   const [threshold, setThreshold] = useState(own?.threshold ?? 0.6);
   const refusal = useRefusal({ can: 'ALERTS_WRITE' });
   return (
     <Section title="Alerts">
       <div className="columns">
         <div>
-          <Existing alerts={alerts} threshold={threshold} refusal={refusal} />
+          <Existing alerts={alerts.map((a) => (a.skillId ? a : { ...a, state: open.has(a.id) ? 'FIRING' : 'OK' }))} threshold={threshold} refusal={refusal} />
           <Incidents skill={skill} />
         </div>
         <div className="stack">

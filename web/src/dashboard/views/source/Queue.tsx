@@ -43,7 +43,7 @@ export function Queue({ source }: { source: SourceData }) {
         <Choice label="Status" name="status" options={[{ value: '', label: 'pending' }, ...statuses.slice(1), { value: 'ALL', label: 'all' }]} />
         <Choice label="Why" name="why" options={[{ value: '', label: 'any reason' }, ...provenances]} />
         <Choice label="Sort by" name="sort" options={[{ value: '', label: 'how often' }, ...orders.slice(1)]} />
-        <label className="check">
+        <label className="check keys">
           <input type="checkbox" checked={shortcuts} onChange={(event) => setShortcuts(event.target.checked)} />
           <span>
             Keys: <kbd>a</kbd> accept <kbd>r</kbd> reject <kbd>u</kbd> undo <kbd>j</kbd> <kbd>k</kbd> move

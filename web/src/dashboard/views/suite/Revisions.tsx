@@ -24,7 +24,7 @@ export function Revisions({ suite, shown }: { suite: Suite; shown: Shown[] }) {
         empty="None."
         columns={[
           { head: 'Revision', cell: (r) => r.number },
-          { head: 'Changed', cell: (r) => r.before ? r.changed.map(words).join(', ') : 'created' },
+          { head: 'Changed', cell: (r) => r.before ? r.changed.map((field) => words(field).replace(' JSON', '')).join(', ') : 'created' },
           { head: 'Cases', wide: true, number: true, cell: (r) => r.caseCount },
           { head: 'By', wide: true, cell: (r) => r.createdBy?.email },
           { head: 'When', cell: (r) => <Time at={r.createdAt} /> },
