@@ -39,6 +39,7 @@ export function Layout({ children, said, hush }: Props) {
         <ThemeSwitch />
       </nav>
       <main id="main" tabIndex={-1}>
+        <News />
         <Reach />
         {children}
       </main>
@@ -63,6 +64,18 @@ function Account() {
         Sign out
       </button>
     </div>
+  );
+}
+
+/** Tells who cannot see it that what is on view has changed by itself. */
+function News() {
+  const { bus } = useSession();
+  const [news, setNews] = useState('');
+  useEffect(() => bus.onChange((kind) => kind !== '*' && setNews(`Up to date after ${kind.replace(/[._]/g, ' ')}.`)), [bus]);
+  return (
+    <p className="hidden" role="status">
+      {news}
+    </p>
   );
 }
 

@@ -20,7 +20,7 @@ let first = true; // the page that opens first leaves the focus where the browse
 export function Page<D, T>({ title, up, lead, view, find, children }: Props<D, T>) {
   const { data, error, waiting } = view;
   const found = data && find(data);
-  const name = typeof title === 'string' ? title : found ? title(found) : '…';
+  const name = typeof title === 'string' ? title : found ? title(found) : error ? 'Not found' : 'Loading…';
   const heading = useRef<HTMLHeadingElement>(null);
 
   useEffect(() => {
