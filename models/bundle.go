@@ -58,7 +58,7 @@ type Submission struct {
 
 // CommunitySummary is what contributors have sent about one skill.
 type CommunitySummary struct {
-	SkillID            ids.ID    `bun:"skill_id"` // where it was asked for by skills
+	SkillID            *ids.ID   `bun:"skill_id"` // the skill of this name in the caller's organization
 	SkillName          string    `bun:"skill_name"`
 	SubmissionCount    int       `bun:"submission_count"`
 	ContributorCount   int       `bun:"contributor_count"`

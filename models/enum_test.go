@@ -120,6 +120,8 @@ func TestEnums(t *testing.T) {
 		"RunVariant":       enumOf(models.AllRunVariant, models.ParseRunVariant, func(e *models.RunVariant, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 		"SuggestionOrder":  enumOf(models.AllSuggestionOrder, models.ParseSuggestionOrder, func(e *models.SuggestionOrder, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 		"SuggestionStatus": enumOf(models.AllSuggestionStatus, models.ParseSuggestionStatus, func(e *models.SuggestionStatus, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"SearchMatch":      enumOf(models.AllSearchMatch, models.ParseSearchMatch, func(e *models.SearchMatch, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
+		"SearchType":       enumOf(models.AllSearchType, models.ParseSearchType, func(e *models.SearchType, v any) error { return e.UnmarshalGQLContext(ctx, v) }),
 	}
 	for name, def := range schema.Types {
 		if def.Kind == ast.Enum && !def.BuiltIn {

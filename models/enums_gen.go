@@ -1759,3 +1759,87 @@ func (e DeliveryState) MarshalGQLContext(ctx context.Context, w io.Writer) error
 func (e *DeliveryState) UnmarshalGQLContext(_ context.Context, v any) error {
 	return unmarshalEnum(v, e, wireDeliveryState)
 }
+
+// SearchType: What can be searched for.
+type SearchType string
+
+// All values of SearchType, in the order of the schema.
+const (
+	SearchTypeSkill      SearchType = "SKILL"      // Skills, by name.
+	SearchTypeSource     SearchType = "SOURCE"     // Cloud sources, by label and repository.
+	SearchTypeSuite      SearchType = "SUITE"      // Eval suites that are not archived, by name.
+	SearchTypeEntry      SearchType = "ENTRY"      // Registry entries of the organization, by name and description.
+	SearchTypeConnection SearchType = "CONNECTION" // Connections, by repository. Only for who may use the code-host integration.
+	SearchTypeSuggestion SearchType = "SUGGESTION" // Eval suggestions, by the first words of their query.
+	SearchTypeAlert      SearchType = "ALERT"      // Alerts, by type and skill.
+	SearchTypeProposal   SearchType = "PROPOSAL"   // Proposals, by skill and type.
+	SearchTypeMember     SearchType = "MEMBER"     // Present members, by e-mail address.
+)
+
+// AllSearchType lists them.
+var AllSearchType = []SearchType{SearchTypeSkill, SearchTypeSource, SearchTypeSuite, SearchTypeEntry, SearchTypeConnection, SearchTypeSuggestion, SearchTypeAlert, SearchTypeProposal, SearchTypeMember}
+
+var wireSearchType = map[SearchType]string{
+	SearchTypeSkill:      "skill",
+	SearchTypeSource:     "source",
+	SearchTypeSuite:      "suite",
+	SearchTypeEntry:      "entry",
+	SearchTypeConnection: "connection",
+	SearchTypeSuggestion: "suggestion",
+	SearchTypeAlert:      "alert",
+	SearchTypeProposal:   "proposal",
+	SearchTypeMember:     "member",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e SearchType) Wire() string { return wireSearchType[e] }
+
+// ParseSearchType reads the REST spelling.
+func ParseSearchType(s string) (SearchType, bool) { return parseWire(s, wireSearchType) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e SearchType) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireSearchType)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *SearchType) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireSearchType)
+}
+
+// SearchMatch: How well a text matches what was searched for, best first.
+type SearchMatch string
+
+// All values of SearchMatch, in the order of the schema.
+const (
+	SearchMatchExact  SearchMatch = "EXACT"  // It is the same, but for upper and lower case, accents and punctuation.
+	SearchMatchPrefix SearchMatch = "PREFIX" // It begins so.
+	SearchMatchWord   SearchMatch = "WORD"   // It has all the words, each perhaps in part.
+	SearchMatchFuzzy  SearchMatch = "FUZZY"  // It is nearly so: some letters differ.
+)
+
+// AllSearchMatch lists them.
+var AllSearchMatch = []SearchMatch{SearchMatchExact, SearchMatchPrefix, SearchMatchWord, SearchMatchFuzzy}
+
+var wireSearchMatch = map[SearchMatch]string{
+	SearchMatchExact:  "exact",
+	SearchMatchPrefix: "prefix",
+	SearchMatchWord:   "word",
+	SearchMatchFuzzy:  "fuzzy",
+}
+
+// Wire is the spelling in REST and on the command line.
+func (e SearchMatch) Wire() string { return wireSearchMatch[e] }
+
+// ParseSearchMatch reads the REST spelling.
+func ParseSearchMatch(s string) (SearchMatch, bool) { return parseWire(s, wireSearchMatch) }
+
+// MarshalGQLContext writes the spelling of the face that asks.
+func (e SearchMatch) MarshalGQLContext(ctx context.Context, w io.Writer) error {
+	return marshalEnum(ctx, w, e, wireSearchMatch)
+}
+
+// UnmarshalGQLContext reads the GraphQL spelling.
+func (e *SearchMatch) UnmarshalGQLContext(_ context.Context, v any) error {
+	return unmarshalEnum(v, e, wireSearchMatch)
+}

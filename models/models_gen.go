@@ -23,6 +23,16 @@ type AddMemberPayload struct {
 	User *User `json:"user"`
 }
 
+// Which alerts to list. Everything given must hold.
+type AlertFilter struct {
+	// Only alerts in this state.
+	State graphql.Omittable[*AlertState] `json:"state,omitempty"`
+	// Only alerts of this type.
+	Type graphql.Omittable[*AlertType] `json:"type,omitempty"`
+	// Only alerts that watch this very skill.
+	SkillID graphql.Omittable[*ids.ID] `json:"skillId,omitempty"`
+}
+
 // What becomes of applyProposal.
 type ApplyProposalPayload struct {
 	// The proposal as it is now.
@@ -71,6 +81,14 @@ type ApproveProposalPayload struct {
 type ArchiveSuitePayload struct {
 	// The suite as it is now.
 	Suite *EvalSuite `json:"suite"`
+}
+
+// Which attempts to publish to list. Everything given must hold.
+type AttemptFilter struct {
+	// Only attempts that ended so.
+	Status graphql.Omittable[*AttemptStatus] `json:"status,omitempty"`
+	// Only attempts that came about so.
+	Trigger graphql.Omittable[*AttemptTrigger] `json:"trigger,omitempty"`
 }
 
 // An account of the code host to be bound to the organization.
@@ -349,6 +367,14 @@ type FileContent struct {
 	Text *string `json:"text,omitempty"`
 }
 
+// A part of a text that was found.
+type HighlightPart struct {
+	// The part, as it is spelled in the text.
+	Text string `json:"text"`
+	// Whether it is what was looked for.
+	Matched bool `json:"matched"`
+}
+
 // What becomes of importSuite.
 type ImportSuitePayload struct {
 	// The new suite: IMPORTED, with a trigger query for each case.
@@ -367,6 +393,14 @@ type ImportedFile struct {
 	LeftOut int `json:"leftOut"`
 	// Why nothing was taken from it; null when something was.
 	Reason *string `json:"reason,omitempty"`
+}
+
+// Which incidents to list. Everything given must hold.
+type IncidentFilter struct {
+	// True: only those that are not resolved; false: only those that are.
+	Open graphql.Omittable[*bool] `json:"open,omitempty"`
+	// Only incidents of this skill.
+	SkillID graphql.Omittable[*ids.ID] `json:"skillId,omitempty"`
 }
 
 // A device that has an entry now.
@@ -562,6 +596,12 @@ type Repository struct {
 	ConnectedElsewhere bool `json:"connectedElsewhere"`
 }
 
+// Which reviews to list.
+type ReviewFilter struct {
+	// Only reviews with this decision.
+	ReviewStatus graphql.Omittable[*ReviewStatus] `json:"reviewStatus,omitempty"`
+}
+
 // A decision about a suggestion. The same decision again answers the same review; another one is refused until the first is cleared.
 type ReviewSuggestionInput struct {
 	// The suggestion's id; one that the server never made is kept as it is.
@@ -652,6 +692,14 @@ type SkillFilter struct {
 	NameContains graphql.Omittable[*string] `json:"nameContains,omitempty"`
 	// Only skills that have, or have not, graded sessions.
 	HasEvidence graphql.Omittable[*bool] `json:"hasEvidence,omitempty"`
+}
+
+// How many skills have a status.
+type SkillStatusCount struct {
+	// The status.
+	Status SkillStatus `json:"status"`
+	// How many skills have it.
+	Count int `json:"count"`
 }
 
 // A file to be uploaded.

@@ -222,7 +222,7 @@ func (c *CellSums) add(s *Signal) {
 
 // SignalFigure is a row of the gate: figures that may be shown, or nulls.
 type SignalFigure struct {
-	SkillID        ids.ID     `bun:"skill_id"` // where it was asked for by skills
+	SkillID        *ids.ID    `bun:"skill_id"` // the skill of this name
 	Level          string     `bun:"level"`
 	SkillName      string     `bun:"skill_name"`
 	Label          string     `bun:"label"` // the type, week or bucket

@@ -20,12 +20,20 @@ func (query) Alert(ctx context.Context, id ids.ID) (*models.Alert, error) {
 	return org(ctx).Alert(ctx, id)
 }
 
-func (query) Alerts(ctx context.Context, first *int, after *string, page, perPage *int) (*models.AlertConnection, error) {
+func (query) Alerts(ctx context.Context, first *int, after *string, page, perPage *int, filter *models.AlertFilter) (*models.AlertConnection, error) {
 	w, err := pageArgs(first, after, page, perPage).Window()
 	if err != nil {
 		return nil, err
 	}
-	return org(ctx).Alerts(ctx, w)
+	return org(ctx).Alerts(ctx, or(filter, models.AlertFilter{}), w)
+}
+
+func (query) Incidents(ctx context.Context, first *int, after *string, page, perPage *int, filter *models.IncidentFilter) (*models.IncidentConnection, error) {
+	w, err := pageArgs(first, after, page, perPage).Window()
+	if err != nil {
+		return nil, err
+	}
+	return org(ctx).Incidents(ctx, or(filter, models.IncidentFilter{}), w)
 }
 
 func (query) AlertDryRun(ctx context.Context, in models.DryRunInput) ([]*models.DryRunDay, error) {
@@ -84,8 +92,8 @@ func (alertType) Skill(ctx context.Context, a *models.Alert) (*models.Skill, err
 	return loader.One(ctx, loader.AlertSkill, a)
 }
 
-func (alertType) Incidents(ctx context.Context, a *models.Alert, first *int, after *string, page, perPage *int) (*models.IncidentConnection, error) {
-	return loader.Page(ctx, loader.AlertIncidents, a, pageArgs(first, after, page, perPage))
+func (alertType) Incidents(ctx context.Context, a *models.Alert, first *int, after *string, page, perPage *int, filter *models.IncidentFilter) (*models.IncidentConnection, error) {
+	return loader.List(ctx, loader.AlertIncidents, a, pageArgs(first, after, page, perPage), filter, noOrder)
 }
 
 func (alertType) Notifications(ctx context.Context, a *models.Alert, first *int, after *string, page, perPage *int) (*models.NotificationConnection, error) {
@@ -116,10 +124,22 @@ func (notification) Attempts(ctx context.Context, n *models.Notification) ([]*mo
 	return loader.One(ctx, loader.NoticeAttempts, n)
 }
 
-func (skill) Alerts(ctx context.Context, s *models.Skill, first *int, after *string, page, perPage *int) (*models.AlertConnection, error) {
-	return loader.Page(ctx, loader.SkillAlerts, s, pageArgs(first, after, page, perPage))
+func (skill) Alerts(ctx context.Context, s *models.Skill, first *int, after *string, page, perPage *int, filter *models.AlertFilter) (*models.AlertConnection, error) {
+	return loader.List(ctx, loader.SkillAlerts, s, pageArgs(first, after, page, perPage), filter, noOrder)
 }
 
-func (skill) Incidents(ctx context.Context, s *models.Skill, first *int, after *string, page, perPage *int) (*models.IncidentConnection, error) {
-	return loader.Page(ctx, loader.SkillIncidents, s, pageArgs(first, after, page, perPage))
+func (skill) Incidents(ctx context.Context, s *models.Skill, first *int, after *string, page, perPage *int, filter *models.IncidentFilter) (*models.IncidentConnection, error) {
+	return loader.List(ctx, loader.SkillIncidents, s, pageArgs(first, after, page, perPage), filter, noOrder)
+}
+
+func (incident) Notifications(ctx context.Context, i *models.Incident, first *int, after *string, page, perPage *int) (*models.NotificationConnection, error) {
+	return loader.Page(ctx, loader.IncidentNotices, i, pageArgs(first, after, page, perPage))
+}
+
+func (notification) Alert(ctx context.Context, n *models.Notification) (*models.Alert, error) {
+	return loader.One(ctx, loader.NoticeAlert, n)
+}
+
+func (registryEntry) Incidents(ctx context.Context, e *models.RegistryEntry, first *int, after *string, page, perPage *int, filter *models.IncidentFilter) (*models.IncidentConnection, error) {
+	return loader.List(ctx, loader.EntryIncidents, e, pageArgs(first, after, page, perPage), filter, noOrder)
 }

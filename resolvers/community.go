@@ -48,3 +48,15 @@ func (viewerType) Submissions(ctx context.Context, v *models.Viewer, first *int,
 func (skill) Community(ctx context.Context, s *models.Skill) (*models.CommunitySummary, error) {
 	return loader.One(ctx, loader.SkillCommunity, s)
 }
+
+func (skill) Submissions(ctx context.Context, s *models.Skill, first *int, after *string, page, perPage *int) (*models.CommunityBundleConnection, error) {
+	return loader.Page(ctx, loader.SkillBundles, s, pageArgs(first, after, page, perPage))
+}
+
+func (communityBundle) Skill(ctx context.Context, b *models.CommunityBundle) (*models.Skill, error) {
+	return loader.One(ctx, loader.BundleSkill, b)
+}
+
+func (communitySummary) Skill(ctx context.Context, c *models.CommunitySummary) (*models.Skill, error) {
+	return loader.One(ctx, loader.SummarySkill, c)
+}

@@ -112,6 +112,7 @@ var arguments = map[string][]string{
 	"Query.alertDryRun":     {`(input: {type: NO_DATA})`},
 	"Query.skill":           {`(name: "pdf-forms")`},
 	"Query.signalSkill":     {`(name: "pdf-forms")`},
+	"Query.search":          {`(query: "name")`, `(query: "private")`, `(query: "forms")`, `(query: "example")`},
 	"Query.publicEntries":   {`(first: 2)`, `(query: "name")`, `(query: "forms")`},
 	"RegistryEntry.version": {`(version: "1.0.0")`},
 	"RegistryVersion.file":  {`(path: "SKILL.md")`},

@@ -205,8 +205,8 @@ func (registryEntry) Skill(ctx context.Context, e *models.RegistryEntry) (*model
 	return loader.One(ctx, loader.EntrySkill, e)
 }
 
-func (registryEntry) Alerts(ctx context.Context, e *models.RegistryEntry, first *int, after *string, page, perPage *int) (*models.AlertConnection, error) {
-	return loader.Page(ctx, loader.EntryAlerts, e, pageArgs(first, after, page, perPage))
+func (registryEntry) Alerts(ctx context.Context, e *models.RegistryEntry, first *int, after *string, page, perPage *int, filter *models.AlertFilter) (*models.AlertConnection, error) {
+	return loader.List(ctx, loader.EntryAlerts, e, pageArgs(first, after, page, perPage), filter, noOrder)
 }
 
 func (registryEntry) CreatedBy(ctx context.Context, e *models.RegistryEntry) (*models.User, error) {

@@ -97,8 +97,8 @@ func (repoLink) LastAttempt(ctx context.Context, l *models.RepoLink) (*models.Pu
 	return loader.One(ctx, loader.LinkLastAttempt, l)
 }
 
-func (repoLink) Attempts(ctx context.Context, l *models.RepoLink, first *int, after *string, page, perPage *int) (*models.PublishAttemptConnection, error) {
-	return loader.Page(ctx, loader.LinkAttempts, l, pageArgs(first, after, page, perPage))
+func (repoLink) Attempts(ctx context.Context, l *models.RepoLink, first *int, after *string, page, perPage *int, filter *models.AttemptFilter) (*models.PublishAttemptConnection, error) {
+	return loader.List(ctx, loader.LinkAttempts, l, pageArgs(first, after, page, perPage), filter, noOrder)
 }
 
 func (repoLink) CreatedBy(ctx context.Context, l *models.RepoLink) (*models.User, error) {
@@ -115,4 +115,12 @@ func (publishAttempt) Version(ctx context.Context, a *models.PublishAttempt) (*m
 
 func (registryEntry) RepoLink(ctx context.Context, e *models.RegistryEntry) (*models.RepoLink, error) {
 	return loader.One(ctx, loader.EntryLink, e)
+}
+
+func (registryVersion) PublishAttempt(ctx context.Context, v *models.RegistryVersion) (*models.PublishAttempt, error) {
+	return loader.One(ctx, loader.VersionAttempt, v)
+}
+
+func (repoInstallation) RepoLinks(ctx context.Context, i *models.RepoInstallation, first *int, after *string, page, perPage *int) (*models.RepoLinkConnection, error) {
+	return loader.Page(ctx, loader.BoundLinks, i, pageArgs(first, after, page, perPage))
 }

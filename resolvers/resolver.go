@@ -131,3 +131,27 @@ func overREST(ctx context.Context, route string) error {
 	}
 	return errs.New(errs.Invalid, "A file cannot be sent to /graphql: use %s with a multipart form", route)
 }
+
+// What the rest of the edges asks for.
+type (
+	communitySummary   struct{}
+	organizationCounts struct{}
+	repoInstallation   struct{}
+	searchHit          struct{}
+	signalAggregate    struct{}
+	signalDetail       struct{}
+	signalSkill        struct{}
+	user               struct{}
+)
+
+func (Root) CommunitySummary() generated.CommunitySummaryResolver     { return communitySummary{} }
+func (Root) OrganizationCounts() generated.OrganizationCountsResolver { return organizationCounts{} }
+func (Root) RepoInstallation() generated.RepoInstallationResolver     { return repoInstallation{} }
+func (Root) SearchHit() generated.SearchHitResolver                   { return searchHit{} }
+func (Root) SignalAggregate() generated.SignalAggregateResolver       { return signalAggregate{} }
+func (Root) SignalDetail() generated.SignalDetailResolver             { return signalDetail{} }
+func (Root) SignalSkill() generated.SignalSkillResolver               { return signalSkill{} }
+func (Root) User() generated.UserResolver                             { return user{} }
+
+// noOrder is the one order of a list that has no others.
+const noOrder = models.NoOrder("")

@@ -33,8 +33,8 @@ func (mutation) RecordRun(ctx context.Context, in models.RecordRunInput) (*model
 	return &models.RecordRunPayload{Run: r, IsNew: isNew}, nil
 }
 
-func (evalSuite) Runs(ctx context.Context, s *models.EvalSuite, first *int, after *string, page, perPage *int) (*models.EvalRunConnection, error) {
-	return loader.Page(ctx, loader.SuiteRuns, s, pageArgs(first, after, page, perPage))
+func (evalSuite) Runs(ctx context.Context, s *models.EvalSuite, first *int, after *string, page, perPage *int, filter *models.RunFilter) (*models.EvalRunConnection, error) {
+	return loader.List(ctx, loader.SuiteRuns, s, pageArgs(first, after, page, perPage), filter, noOrder)
 }
 
 func (evalRun) Suite(ctx context.Context, r *models.EvalRun) (*models.EvalSuite, error) {
@@ -97,6 +97,30 @@ func (evalRun) Snapshot(ctx context.Context, r *models.EvalRun) (*models.Snapsho
 	return loader.One(ctx, loader.RunSnapshot, r)
 }
 
-func (snapshot) Runs(ctx context.Context, s *models.Snapshot, first *int, after *string, page, perPage *int) (*models.EvalRunConnection, error) {
-	return loader.Page(ctx, loader.SnapshotRuns, s, pageArgs(first, after, page, perPage))
+func (snapshot) Runs(ctx context.Context, s *models.Snapshot, first *int, after *string, page, perPage *int, filter *models.RunFilter) (*models.EvalRunConnection, error) {
+	return loader.List(ctx, loader.SnapshotRuns, s, pageArgs(first, after, page, perPage), filter, noOrder)
+}
+
+func (skill) Runs(ctx context.Context, s *models.Skill, first *int, after *string, page, perPage *int, filter *models.RunFilter) (*models.EvalRunConnection, error) {
+	return loader.List(ctx, loader.SkillRuns, s, pageArgs(first, after, page, perPage), filter, noOrder)
+}
+
+func (sourceType[S]) Runs(ctx context.Context, s S, first *int, after *string, page, perPage *int, filter *models.RunFilter) (*models.EvalRunConnection, error) {
+	return loader.List(ctx, loader.SourceRuns, s.Row(), pageArgs(first, after, page, perPage), filter, noOrder)
+}
+
+func (suiteRevision) Runs(ctx context.Context, r *models.SuiteRevision, first *int, after *string, page, perPage *int, filter *models.RunFilter) (*models.EvalRunConnection, error) {
+	return loader.List(ctx, loader.RevisionRuns, r, pageArgs(first, after, page, perPage), filter, noOrder)
+}
+
+func (registryEntry) Runs(ctx context.Context, e *models.RegistryEntry, first *int, after *string, page, perPage *int, filter *models.RunFilter) (*models.EvalRunConnection, error) {
+	return loader.List(ctx, loader.EntryRuns, e, pageArgs(first, after, page, perPage), filter, noOrder)
+}
+
+func (registryVersion) Runs(ctx context.Context, v *models.RegistryVersion, first *int, after *string, page, perPage *int, filter *models.RunFilter) (*models.EvalRunConnection, error) {
+	return loader.List(ctx, loader.VersionRuns, v, pageArgs(first, after, page, perPage), filter, noOrder)
+}
+
+func (evalRun) Version(ctx context.Context, r *models.EvalRun) (*models.RegistryVersion, error) {
+	return loader.One(ctx, loader.RunVersion, r)
 }

@@ -100,6 +100,26 @@ func (skill) Signals(ctx context.Context, s *models.Skill) (*models.SignalDetail
 	return loader.One(ctx, loader.SkillSignals, s)
 }
 
-func (skill) Proposals(ctx context.Context, s *models.Skill, first *int, after *string, page, perPage *int) (*models.ProposalConnection, error) {
-	return loader.Page(ctx, loader.SkillProposals, s, pageArgs(first, after, page, perPage))
+func (skill) Proposals(ctx context.Context, s *models.Skill, first *int, after *string, page, perPage *int, filter *models.ProposalFilter) (*models.ProposalConnection, error) {
+	return loader.List(ctx, loader.SkillProposals, s, pageArgs(first, after, page, perPage), filter, noOrder)
+}
+
+func (signalAggregate) Skill(ctx context.Context, a *models.SignalAggregate) (*models.Skill, error) {
+	return loader.One(ctx, loader.AggregateSkill, a)
+}
+
+func (signalSkill) Skill(ctx context.Context, s *models.SignalSkill) (*models.Skill, error) {
+	return loader.One(ctx, loader.SignalledSkill, s)
+}
+
+func (signalDetail) Skill(ctx context.Context, d *models.SignalDetail) (*models.Skill, error) {
+	return loader.One(ctx, loader.DetailSkill, d)
+}
+
+func (proposal) Version(ctx context.Context, p *models.Proposal) (*models.RegistryVersion, error) {
+	return loader.One(ctx, loader.ProposalVersion, p)
+}
+
+func (registryVersion) Proposals(ctx context.Context, v *models.RegistryVersion, first *int, after *string, page, perPage *int, filter *models.ProposalFilter) (*models.ProposalConnection, error) {
+	return loader.List(ctx, loader.VersionProposals, v, pageArgs(first, after, page, perPage), filter, noOrder)
 }

@@ -121,8 +121,8 @@ func (repohostSource) Installation(ctx context.Context, s *models.RepohostSource
 	return loader.One(ctx, loader.SourceInstallation, s)
 }
 
-func (skill) Sources(ctx context.Context, s *models.Skill, first *int, after *string, page, perPage *int) (*models.CloudSourceConnection, error) {
-	return typedPage(loader.Page(ctx, loader.SkillSources, s, pageArgs(first, after, page, perPage)))
+func (skill) Sources(ctx context.Context, s *models.Skill, first *int, after *string, page, perPage *int, filter *models.SourceFilter) (*models.CloudSourceConnection, error) {
+	return typedPage(loader.List(ctx, loader.SkillSources, s, pageArgs(first, after, page, perPage), filter, noOrder))
 }
 
 func (evalSuite) Source(ctx context.Context, s *models.EvalSuite) (models.TypedSource, error) {
@@ -169,4 +169,12 @@ func typedPage(c *models.Connection[models.CloudSource], err error) (*models.Clo
 		return nil, err
 	}
 	return &models.CloudSourceConnection{Connection: c}, nil
+}
+
+func (validationReport) Source(ctx context.Context, r *models.ValidationReport) (models.TypedSource, error) {
+	return typed(loader.One(ctx, loader.ReportSource, r))
+}
+
+func (repoInstallation) Sources(ctx context.Context, i *models.RepoInstallation, first *int, after *string, page, perPage *int, filter *models.SourceFilter) (*models.CloudSourceConnection, error) {
+	return typedPage(loader.List(ctx, loader.BoundSources, i, pageArgs(first, after, page, perPage), filter, noOrder))
 }

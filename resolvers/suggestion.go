@@ -105,6 +105,22 @@ func (sourceType[S]) Suggestions(ctx context.Context, s S, first *int, after *st
 	return loader.SourceSuggestions.Of(ctx, s.Row(), list)
 }
 
-func (sourceType[S]) Reviews(ctx context.Context, s S, first *int, after *string, page, perPage *int) (*models.SuggestionReviewConnection, error) {
-	return loader.Page(ctx, loader.SourceReviews, s.Row(), pageArgs(first, after, page, perPage))
+func (sourceType[S]) Reviews(ctx context.Context, s S, first *int, after *string, page, perPage *int, filter *models.ReviewFilter) (*models.SuggestionReviewConnection, error) {
+	return loader.List(ctx, loader.SourceReviews, s.Row(), pageArgs(first, after, page, perPage), filter, noOrder)
+}
+
+func (evalRun) Suggestions(ctx context.Context, r *models.EvalRun, first *int, after *string, page, perPage *int, filter *models.SuggestionFilter, orderBy *models.SuggestionOrder) (*models.EvalSuggestionConnection, error) {
+	list, err := suggestionList(first, after, page, perPage, filter, orderBy)
+	if err != nil {
+		return nil, err
+	}
+	return loader.RunSuggestions.Of(ctx, r, list)
+}
+
+func (evalResult) Suggestion(ctx context.Context, r *models.EvalResult) (*models.EvalSuggestion, error) {
+	return loader.One(ctx, loader.ResultSuggestion, r)
+}
+
+func (evalSuggestion) Skill(ctx context.Context, s *models.EvalSuggestion) (*models.Skill, error) {
+	return loader.One(ctx, loader.SuggestionSkill, s)
 }

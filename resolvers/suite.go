@@ -98,3 +98,15 @@ func typedCases(raw models.JSON, err error) ([]models.EvalCase, error) {
 	}
 	return models.ReadCases(raw)
 }
+
+func (skill) Suites(ctx context.Context, s *models.Skill, first *int, after *string, page, perPage *int, filter *models.SuiteFilter, orderBy *models.SuiteOrder) (*models.EvalSuiteConnection, error) {
+	return loader.List(ctx, loader.SkillSuites, s, pageArgs(first, after, page, perPage), filter, or(orderBy, models.SuiteOrderCreatedAt))
+}
+
+func (evalSuite) Skill(ctx context.Context, s *models.EvalSuite) (*models.Skill, error) {
+	return loader.One(ctx, loader.SuiteSkill, s)
+}
+
+func (evalSuite) Reviews(ctx context.Context, s *models.EvalSuite, first *int, after *string, page, perPage *int, filter *models.ReviewFilter) (*models.SuggestionReviewConnection, error) {
+	return loader.List(ctx, loader.SuiteReviews, s, pageArgs(first, after, page, perPage), filter, noOrder)
+}

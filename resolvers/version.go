@@ -116,3 +116,15 @@ func (r syncEntry) DownloadURL(ctx context.Context, s *models.SyncEntry) (*strin
 	}
 	return r.link(ctx, *s.CurrentID)
 }
+
+func (registryVersion) Previous(ctx context.Context, v *models.RegistryVersion) (*models.RegistryVersion, error) {
+	return loader.One(ctx, loader.VersionPrevious, v)
+}
+
+func (registryVersion) Installations(ctx context.Context, v *models.RegistryVersion, first *int, after *string, page, perPage *int) (*models.InstallationConnection, error) {
+	return loader.Page(ctx, loader.VersionDevices, v, pageArgs(first, after, page, perPage))
+}
+
+func (release) Entry(ctx context.Context, r *models.Release) (*models.RegistryEntry, error) {
+	return loader.One(ctx, loader.ReleaseEntry, r)
+}

@@ -35,6 +35,7 @@ type ResolverRoot interface {
 	CaseChange() CaseChangeResolver
 	CommunityBundle() CommunityBundleResolver
 	CommunityOverview() CommunityOverviewResolver
+	CommunitySummary() CommunitySummaryResolver
 	DryRunDay() DryRunDayResolver
 	EvalResult() EvalResultResolver
 	EvalRun() EvalRunResolver
@@ -46,15 +47,21 @@ type ResolverRoot interface {
 	Mutation() MutationResolver
 	Notification() NotificationResolver
 	Organization() OrganizationResolver
+	OrganizationCounts() OrganizationCountsResolver
 	Proposal() ProposalResolver
 	PublishAttempt() PublishAttemptResolver
 	Query() QueryResolver
 	RegistryEntry() RegistryEntryResolver
 	RegistryVersion() RegistryVersionResolver
 	Release() ReleaseResolver
+	RepoInstallation() RepoInstallationResolver
 	RepoLink() RepoLinkResolver
 	RepohostSource() RepohostSourceResolver
 	RunComparison() RunComparisonResolver
+	SearchHit() SearchHitResolver
+	SignalAggregate() SignalAggregateResolver
+	SignalDetail() SignalDetailResolver
+	SignalSkill() SignalSkillResolver
 	SimilarSuggestion() SimilarSuggestionResolver
 	Skill() SkillResolver
 	SkillConfusion() SkillConfusionResolver
@@ -65,6 +72,7 @@ type ResolverRoot interface {
 	SuiteRevision() SuiteRevisionResolver
 	SyncEntry() SyncEntryResolver
 	UploadSource() UploadSourceResolver
+	User() UserResolver
 	ValidationReport() ValidationReportResolver
 	Viewer() ViewerResolver
 }
@@ -85,7 +93,7 @@ type ComplexityRoot struct {
 		DisabledReason func(childComplexity int) int
 		Enabled        func(childComplexity int) int
 		ID             func(childComplexity int) int
-		Incidents      func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		Incidents      func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.IncidentFilter) int
 		MutedUntil     func(childComplexity int) int
 		Notifications  func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		SigningSecret  func(childComplexity int) int
@@ -212,6 +220,7 @@ type ComplexityRoot struct {
 		RolledBackProposals func(childComplexity int) int
 		SanitizationLevel   func(childComplexity int) int
 		SchemaVersion       func(childComplexity int) int
+		Skill               func(childComplexity int) int
 		SkillName           func(childComplexity int) int
 		SubmittedAt         func(childComplexity int) int
 		ToolVersion         func(childComplexity int) int
@@ -250,6 +259,7 @@ type ComplexityRoot struct {
 		LatestSubmissionAt func(childComplexity int) int
 		PassRate           func(childComplexity int) int
 		PositiveQueryCount func(childComplexity int) int
+		Skill              func(childComplexity int) int
 		SkillName          func(childComplexity int) int
 		SubmissionCount    func(childComplexity int) int
 		TotalSessions      func(childComplexity int) int
@@ -348,6 +358,7 @@ type ComplexityRoot struct {
 		ReportedOutcome func(childComplexity int) int
 		Run             func(childComplexity int) int
 		Score           func(childComplexity int) int
+		Suggestion      func(childComplexity int) int
 	}
 
 	EvalResultConnection struct {
@@ -382,10 +393,12 @@ type ComplexityRoot struct {
 		SnapshotID    func(childComplexity int) int
 		StartedAt     func(childComplexity int) int
 		Status        func(childComplexity int) int
+		Suggestions   func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SuggestionFilter, orderBy *models.SuggestionOrder) int
 		Suite         func(childComplexity int) int
 		SuiteID       func(childComplexity int) int
 		SuiteRevision func(childComplexity int) int
 		Variant       func(childComplexity int) int
+		Version       func(childComplexity int) int
 		VersionID     func(childComplexity int) int
 	}
 
@@ -417,6 +430,7 @@ type ComplexityRoot struct {
 		Review         func(childComplexity int) int
 		ShouldTrigger  func(childComplexity int) int
 		Similar        func(childComplexity int, first *int) int
+		Skill          func(childComplexity int) int
 		Source         func(childComplexity int) int
 		Status         func(childComplexity int) int
 	}
@@ -444,10 +458,12 @@ type ComplexityRoot struct {
 		Name               func(childComplexity int) int
 		NotRunnableReason  func(childComplexity int) int
 		ResourceLimitsJSON func(childComplexity int) int
+		Reviews            func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.ReviewFilter) int
 		Revision           func(childComplexity int) int
 		Revisions          func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		Runnable           func(childComplexity int) int
-		Runs               func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		Runs               func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) int
+		Skill              func(childComplexity int) int
 		Source             func(childComplexity int) int
 		SourceID           func(childComplexity int) int
 		SourceKind         func(childComplexity int) int
@@ -531,6 +547,11 @@ type ComplexityRoot struct {
 		Size   func(childComplexity int) int
 	}
 
+	HighlightPart struct {
+		Matched func(childComplexity int) int
+		Text    func(childComplexity int) int
+	}
+
 	ImportSuitePayload struct {
 		Files func(childComplexity int) int
 		Suite func(childComplexity int) int
@@ -544,12 +565,13 @@ type ComplexityRoot struct {
 	}
 
 	Incident struct {
-		Alert      func(childComplexity int) int
-		ID         func(childComplexity int) int
-		OpenedAt   func(childComplexity int) int
-		ResolvedAt func(childComplexity int) int
-		Skill      func(childComplexity int) int
-		Value      func(childComplexity int) int
+		Alert         func(childComplexity int) int
+		ID            func(childComplexity int) int
+		Notifications func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		OpenedAt      func(childComplexity int) int
+		ResolvedAt    func(childComplexity int) int
+		Skill         func(childComplexity int) int
+		Value         func(childComplexity int) int
 	}
 
 	IncidentConnection struct {
@@ -662,6 +684,7 @@ type ComplexityRoot struct {
 	}
 
 	Notification struct {
+		Alert       func(childComplexity int) int
 		Attempts    func(childComplexity int) int
 		CreatedAt   func(childComplexity int) int
 		DeliveredAt func(childComplexity int) int
@@ -691,12 +714,40 @@ type ComplexityRoot struct {
 	}
 
 	Organization struct {
-		APIKeys   func(childComplexity int, first *int, after *string, page *int, perPage *int) int
-		CreatedAt func(childComplexity int) int
-		ID        func(childComplexity int) int
-		Members   func(childComplexity int, first *int, after *string, page *int, perPage *int) int
-		Name      func(childComplexity int) int
-		Plan      func(childComplexity int) int
+		APIKeys           func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		Alerts            func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.AlertFilter) int
+		Counts            func(childComplexity int) int
+		CreatedAt         func(childComplexity int) int
+		Entries           func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.EntryFilter, orderBy *models.EntryOrder) int
+		Events            func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.EventFilter) int
+		ID                func(childComplexity int) int
+		Incidents         func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.IncidentFilter) int
+		Members           func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		Name              func(childComplexity int) int
+		Plan              func(childComplexity int) int
+		Proposals         func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.ProposalFilter) int
+		RepoInstallations func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		RepoLinks         func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		Runs              func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) int
+		Skills            func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SkillFilter, orderBy *models.SkillOrder) int
+		Sources           func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SourceFilter) int
+		Suites            func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SuiteFilter, orderBy *models.SuiteOrder) int
+	}
+
+	OrganizationCounts struct {
+		Entries            func(childComplexity int) int
+		FiringAlerts       func(childComplexity int) int
+		Installations      func(childComplexity int) int
+		Members            func(childComplexity int) int
+		OpenIncidents      func(childComplexity int) int
+		PendingProposals   func(childComplexity int) int
+		PendingSuggestions func(childComplexity int) int
+		RepoLinks          func(childComplexity int) int
+		Skills             func(childComplexity int) int
+		SkillsByStatus     func(childComplexity int) int
+		Sources            func(childComplexity int) int
+		Suites             func(childComplexity int) int
+		Versions           func(childComplexity int) int
 	}
 
 	PageInfo struct {
@@ -724,6 +775,7 @@ type ComplexityRoot struct {
 		SkillName    func(childComplexity int) int
 		Status       func(childComplexity int) int
 		UpdatedAt    func(childComplexity int) int
+		Version      func(childComplexity int) int
 		VersionID    func(childComplexity int) int
 	}
 
@@ -803,7 +855,7 @@ type ComplexityRoot struct {
 	Query struct {
 		Alert             func(childComplexity int, id ids.ID) int
 		AlertDryRun       func(childComplexity int, input models.DryRunInput) int
-		Alerts            func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		Alerts            func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.AlertFilter) int
 		BundleSchema      func(childComplexity int) int
 		CommunityOverview func(childComplexity int) int
 		CompareRuns       func(childComplexity int, baseID ids.ID, headID ids.ID) int
@@ -811,6 +863,7 @@ type ComplexityRoot struct {
 		Entries           func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.EntryFilter, orderBy *models.EntryOrder) int
 		Entry             func(childComplexity int, id ids.ID) int
 		Events            func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.EventFilter) int
+		Incidents         func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.IncidentFilter) int
 		Installed         func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		Node              func(childComplexity int, id ids.ID) int
 		Nodes             func(childComplexity int, ids []ids.ID) int
@@ -826,6 +879,7 @@ type ComplexityRoot struct {
 		Repositories      func(childComplexity int, installationID int64) int
 		Run               func(childComplexity int, id ids.ID) int
 		Runs              func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) int
+		Search            func(childComplexity int, query string, types []models.SearchType, first *int) int
 		SignalAggregates  func(childComplexity int, skillName *string) int
 		SignalOverview    func(childComplexity int) int
 		SignalSkill       func(childComplexity int, name string) int
@@ -853,7 +907,7 @@ type ComplexityRoot struct {
 	}
 
 	RegistryEntry struct {
-		Alerts            func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		Alerts            func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.AlertFilter) int
 		CreatedAt         func(childComplexity int) int
 		CreatedBy         func(childComplexity int) int
 		CurrentVersion    func(childComplexity int) int
@@ -862,6 +916,7 @@ type ComplexityRoot struct {
 		EvalCount         func(childComplexity int) int
 		Evidence          func(childComplexity int) int
 		ID                func(childComplexity int) int
+		Incidents         func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.IncidentFilter) int
 		InstallationCount func(childComplexity int) int
 		Installations     func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		IsOwn             func(childComplexity int) int
@@ -870,6 +925,7 @@ type ComplexityRoot struct {
 		PassRate          func(childComplexity int) int
 		Releases          func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		RepoLink          func(childComplexity int) int
+		Runs              func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) int
 		Skill             func(childComplexity int) int
 		SourceRepo        func(childComplexity int) int
 		UpdatedAt         func(childComplexity int) int
@@ -904,15 +960,20 @@ type ComplexityRoot struct {
 		Files             func(childComplexity int) int
 		ID                func(childComplexity int) int
 		InstallationCount func(childComplexity int) int
+		Installations     func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		IsCurrent         func(childComplexity int) int
 		PassRate          func(childComplexity int) int
 		Prerelease        func(childComplexity int) int
+		Previous          func(childComplexity int) int
+		Proposals         func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.ProposalFilter) int
+		PublishAttempt    func(childComplexity int) int
 		PushedAt          func(childComplexity int) int
 		PushedBy          func(childComplexity int) int
 		Quality           func(childComplexity int) int
 		RevokeReason      func(childComplexity int) int
 		RevokedAt         func(childComplexity int) int
 		RolledBack        func(childComplexity int) int
+		Runs              func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) int
 		Sessions          func(childComplexity int) int
 		Size              func(childComplexity int) int
 		Source            func(childComplexity int) int
@@ -942,6 +1003,7 @@ type ComplexityRoot struct {
 	Release struct {
 		CreatedAt func(childComplexity int) int
 		CreatedBy func(childComplexity int) int
+		Entry     func(childComplexity int) int
 		From      func(childComplexity int) int
 		ID        func(childComplexity int) int
 		Kind      func(childComplexity int) int
@@ -995,6 +1057,8 @@ type ComplexityRoot struct {
 		CreatedAt      func(childComplexity int) int
 		ID             func(childComplexity int) int
 		InstallationID func(childComplexity int) int
+		RepoLinks      func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		Sources        func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SourceFilter) int
 		Suspended      func(childComplexity int) int
 		UpdatedAt      func(childComplexity int) int
 	}
@@ -1012,7 +1076,7 @@ type ComplexityRoot struct {
 	}
 
 	RepoLink struct {
-		Attempts         func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		Attempts         func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.AttemptFilter) int
 		AutoPublish      func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
 		CreatedBy        func(childComplexity int) int
@@ -1056,7 +1120,8 @@ type ComplexityRoot struct {
 		Installation      func(childComplexity int) int
 		Label             func(childComplexity int) int
 		RepoFullName      func(childComplexity int) int
-		Reviews           func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		Reviews           func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.ReviewFilter) int
+		Runs              func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) int
 		ShownID           func(childComplexity int) int
 		Skill             func(childComplexity int) int
 		SkillID           func(childComplexity int) int
@@ -1111,12 +1176,22 @@ type ComplexityRoot struct {
 		PassedTwice func(childComplexity int) int
 	}
 
+	SearchHit struct {
+		Highlight func(childComplexity int) int
+		Match     func(childComplexity int) int
+		Node      func(childComplexity int) int
+		Score     func(childComplexity int) int
+		Text      func(childComplexity int) int
+		Type      func(childComplexity int) int
+	}
+
 	SignalAggregate struct {
 		AvgConfidence func(childComplexity int) int
 		Cohorts       func(childComplexity int) int
 		FirstSeenAt   func(childComplexity int) int
 		LastSeenAt    func(childComplexity int) int
 		SignalType    func(childComplexity int) int
+		Skill         func(childComplexity int) int
 		SkillName     func(childComplexity int) int
 		State         func(childComplexity int) int
 		TotalSignals  func(childComplexity int) int
@@ -1143,6 +1218,7 @@ type ComplexityRoot struct {
 		MissedCount    func(childComplexity int) int
 		MissedShare    func(childComplexity int) int
 		QueryBuckets   func(childComplexity int) int
+		Skill          func(childComplexity int) int
 		SkillName      func(childComplexity int) int
 		State          func(childComplexity int) int
 		TotalSignals   func(childComplexity int) int
@@ -1164,6 +1240,7 @@ type ComplexityRoot struct {
 		LastSeenAt     func(childComplexity int) int
 		MissedCount    func(childComplexity int) int
 		MissedShare    func(childComplexity int) int
+		Skill          func(childComplexity int) int
 		SkillName      func(childComplexity int) int
 		State          func(childComplexity int) int
 		TotalSignals   func(childComplexity int) int
@@ -1186,7 +1263,7 @@ type ComplexityRoot struct {
 	}
 
 	Skill struct {
-		Alerts             func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		Alerts             func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.AlertFilter) int
 		AvgConfidence      func(childComplexity int) int
 		Breakdown          func(childComplexity int, by models.Dimension) int
 		Community          func(childComplexity int) int
@@ -1198,17 +1275,20 @@ type ComplexityRoot struct {
 		GradedSessions     func(childComplexity int) int
 		HasEvidence        func(childComplexity int) int
 		ID                 func(childComplexity int) int
-		Incidents          func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		Incidents          func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.IncidentFilter) int
 		LastSeenAt         func(childComplexity int) int
 		Name               func(childComplexity int) int
 		PassRate           func(childComplexity int) int
-		Proposals          func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		Proposals          func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.ProposalFilter) int
 		Rates              func(childComplexity int) int
 		RegistryEntry      func(childComplexity int) int
+		Runs               func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) int
 		Signals            func(childComplexity int) int
-		Sources            func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		Sources            func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SourceFilter) int
 		Status             func(childComplexity int) int
+		Submissions        func(childComplexity int, first *int, after *string, page *int, perPage *int) int
 		Suggestions        func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SuggestionFilter, orderBy *models.SuggestionOrder) int
+		Suites             func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SuiteFilter, orderBy *models.SuiteOrder) int
 		TriggerRate        func(childComplexity int) int
 		UniqueSessions     func(childComplexity int) int
 	}
@@ -1245,6 +1325,11 @@ type ComplexityRoot struct {
 		TriggerRate        func(childComplexity int) int
 	}
 
+	SkillStatusCount struct {
+		Count  func(childComplexity int) int
+		Status func(childComplexity int) int
+	}
+
 	Snapshot struct {
 		ContentHash func(childComplexity int) int
 		CreatedAt   func(childComplexity int) int
@@ -1255,7 +1340,7 @@ type ComplexityRoot struct {
 		ID          func(childComplexity int) int
 		Number      func(childComplexity int) int
 		Report      func(childComplexity int) int
-		Runs        func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		Runs        func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) int
 		Source      func(childComplexity int) int
 		SourceRef   func(childComplexity int) int
 		TotalBytes  func(childComplexity int) int
@@ -1378,6 +1463,7 @@ type ComplexityRoot struct {
 		Name               func(childComplexity int) int
 		Number             func(childComplexity int) int
 		ResourceLimitsJSON func(childComplexity int) int
+		Runs               func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) int
 		Suite              func(childComplexity int) int
 		SupportsNoSkill    func(childComplexity int) int
 		VerifierKind       func(childComplexity int) int
@@ -1480,7 +1566,8 @@ type ComplexityRoot struct {
 		CreatedBy         func(childComplexity int) int
 		CurrentSnapshot   func(childComplexity int) int
 		Label             func(childComplexity int) int
-		Reviews           func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		Reviews           func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.ReviewFilter) int
+		Runs              func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) int
 		ShownID           func(childComplexity int) int
 		Skill             func(childComplexity int) int
 		SkillID           func(childComplexity int) int
@@ -1500,10 +1587,22 @@ type ComplexityRoot struct {
 	}
 
 	User struct {
-		Email    func(childComplexity int) int
-		ID       func(childComplexity int) int
-		JoinedAt func(childComplexity int) int
-		Role     func(childComplexity int) int
+		APIKeys          func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		Alerts           func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.AlertFilter) int
+		DecidedProposals func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.ProposalFilter) int
+		Email            func(childComplexity int) int
+		Entries          func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.EntryFilter, orderBy *models.EntryOrder) int
+		Events           func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.EventFilter) int
+		ID               func(childComplexity int) int
+		Installations    func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		JoinedAt         func(childComplexity int) int
+		PushedVersions   func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		RepoLinks        func(childComplexity int, first *int, after *string, page *int, perPage *int) int
+		Reviews          func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.ReviewFilter) int
+		Role             func(childComplexity int) int
+		Runs             func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) int
+		Sources          func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SourceFilter) int
+		Suites           func(childComplexity int, first *int, after *string, page *int, perPage *int, filter *models.SuiteFilter, orderBy *models.SuiteOrder) int
 	}
 
 	UserConnection struct {
@@ -1533,6 +1632,7 @@ type ComplexityRoot struct {
 		RulesVersion func(childComplexity int) int
 		Snapshot     func(childComplexity int) int
 		SnapshotID   func(childComplexity int) int
+		Source       func(childComplexity int) int
 		Status       func(childComplexity int) int
 	}
 
@@ -1574,7 +1674,7 @@ type ComplexityRoot struct {
 type AlertResolver interface {
 	Skill(ctx context.Context, obj *models.Alert) (*models.Skill, error)
 
-	Incidents(ctx context.Context, obj *models.Alert, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Incident], error)
+	Incidents(ctx context.Context, obj *models.Alert, first *int, after *string, page *int, perPage *int, filter *models.IncidentFilter) (*models.Connection[models.Incident], error)
 	Notifications(ctx context.Context, obj *models.Alert, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Notification], error)
 	CreatedBy(ctx context.Context, obj *models.Alert) (*models.User, error)
 }
@@ -1587,10 +1687,14 @@ type CaseChangeResolver interface {
 }
 type CommunityBundleResolver interface {
 	Bundle(ctx context.Context, obj *models.CommunityBundle) (models.JSON, error)
+	Skill(ctx context.Context, obj *models.CommunityBundle) (*models.Skill, error)
 }
 type CommunityOverviewResolver interface {
 	Skill(ctx context.Context, obj *models.CommunityOverview, name string) (*models.CommunitySummary, error)
 	RecentSubmissions(ctx context.Context, obj *models.CommunityOverview, skillName *string, limit int) ([]*models.CommunityBundle, error)
+}
+type CommunitySummaryResolver interface {
+	Skill(ctx context.Context, obj *models.CommunitySummary) (*models.Skill, error)
 }
 type DryRunDayResolver interface {
 	Skill(ctx context.Context, obj *models.DryRunDay) (*models.Skill, error)
@@ -1599,6 +1703,8 @@ type EvalResultResolver interface {
 	Run(ctx context.Context, obj *models.EvalResult) (*models.EvalRun, error)
 
 	Case(ctx context.Context, obj *models.EvalResult) (models.EvalCase, error)
+
+	Suggestion(ctx context.Context, obj *models.EvalResult) (*models.EvalSuggestion, error)
 }
 type EvalRunResolver interface {
 	Suite(ctx context.Context, obj *models.EvalRun) (*models.EvalSuite, error)
@@ -1611,6 +1717,9 @@ type EvalRunResolver interface {
 	Previous(ctx context.Context, obj *models.EvalRun) (*models.EvalRun, error)
 
 	CreatedBy(ctx context.Context, obj *models.EvalRun) (*models.User, error)
+
+	Version(ctx context.Context, obj *models.EvalRun) (*models.RegistryVersion, error)
+	Suggestions(ctx context.Context, obj *models.EvalRun, first *int, after *string, page *int, perPage *int, filter *models.SuggestionFilter, orderBy *models.SuggestionOrder) (*models.Connection[models.EvalSuggestion], error)
 }
 type EvalSuggestionResolver interface {
 	CloudSource(ctx context.Context, obj *models.EvalSuggestion) (models.TypedSource, error)
@@ -1619,6 +1728,8 @@ type EvalSuggestionResolver interface {
 	Review(ctx context.Context, obj *models.EvalSuggestion) (*models.SuggestionReview, error)
 	Similar(ctx context.Context, obj *models.EvalSuggestion, first *int) ([]*models.SimilarSuggestion, error)
 	Evidence(ctx context.Context, obj *models.EvalSuggestion, first *int, after *string, page *int, perPage *int) (*models.Connection[models.SuggestionEvidence], error)
+
+	Skill(ctx context.Context, obj *models.EvalSuggestion) (*models.Skill, error)
 }
 type EvalSuiteResolver interface {
 	Source(ctx context.Context, obj *models.EvalSuite) (models.TypedSource, error)
@@ -1629,7 +1740,9 @@ type EvalSuiteResolver interface {
 	Revisions(ctx context.Context, obj *models.EvalSuite, first *int, after *string, page *int, perPage *int) (*models.Connection[models.SuiteRevision], error)
 	CreatedBy(ctx context.Context, obj *models.EvalSuite) (*models.User, error)
 
-	Runs(ctx context.Context, obj *models.EvalSuite, first *int, after *string, page *int, perPage *int) (*models.Connection[models.EvalRun], error)
+	Runs(ctx context.Context, obj *models.EvalSuite, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) (*models.Connection[models.EvalRun], error)
+	Skill(ctx context.Context, obj *models.EvalSuite) (*models.Skill, error)
+	Reviews(ctx context.Context, obj *models.EvalSuite, first *int, after *string, page *int, perPage *int, filter *models.ReviewFilter) (*models.Connection[models.SuggestionReview], error)
 }
 type EventResolver interface {
 	Object(ctx context.Context, obj *models.Event) (models.Node, error)
@@ -1638,6 +1751,8 @@ type EventResolver interface {
 type IncidentResolver interface {
 	Alert(ctx context.Context, obj *models.Incident) (*models.Alert, error)
 	Skill(ctx context.Context, obj *models.Incident) (*models.Skill, error)
+
+	Notifications(ctx context.Context, obj *models.Incident, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Notification], error)
 }
 type InstallationResolver interface {
 	Entry(ctx context.Context, obj *models.Installation) (*models.RegistryEntry, error)
@@ -1698,10 +1813,30 @@ type NotificationResolver interface {
 	Incident(ctx context.Context, obj *models.Notification) (*models.Incident, error)
 
 	Attempts(ctx context.Context, obj *models.Notification) ([]*models.NotificationAttempt, error)
+
+	Alert(ctx context.Context, obj *models.Notification) (*models.Alert, error)
 }
 type OrganizationResolver interface {
 	Members(ctx context.Context, obj *models.Organization, first *int, after *string, page *int, perPage *int) (*models.Connection[models.User], error)
 	APIKeys(ctx context.Context, obj *models.Organization, first *int, after *string, page *int, perPage *int) (*models.Connection[models.APIKey], error)
+	Skills(ctx context.Context, obj *models.Organization, first *int, after *string, page *int, perPage *int, filter *models.SkillFilter, orderBy *models.SkillOrder) (*models.Connection[models.Skill], error)
+	Sources(ctx context.Context, obj *models.Organization, first *int, after *string, page *int, perPage *int, filter *models.SourceFilter) (*models.CloudSourceConnection, error)
+	Suites(ctx context.Context, obj *models.Organization, first *int, after *string, page *int, perPage *int, filter *models.SuiteFilter, orderBy *models.SuiteOrder) (*models.Connection[models.EvalSuite], error)
+	Entries(ctx context.Context, obj *models.Organization, first *int, after *string, page *int, perPage *int, filter *models.EntryFilter, orderBy *models.EntryOrder) (*models.Connection[models.RegistryEntry], error)
+	Runs(ctx context.Context, obj *models.Organization, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) (*models.Connection[models.EvalRun], error)
+	Alerts(ctx context.Context, obj *models.Organization, first *int, after *string, page *int, perPage *int, filter *models.AlertFilter) (*models.Connection[models.Alert], error)
+	Incidents(ctx context.Context, obj *models.Organization, first *int, after *string, page *int, perPage *int, filter *models.IncidentFilter) (*models.Connection[models.Incident], error)
+	Proposals(ctx context.Context, obj *models.Organization, first *int, after *string, page *int, perPage *int, filter *models.ProposalFilter) (*models.Connection[models.Proposal], error)
+	RepoLinks(ctx context.Context, obj *models.Organization, first *int, after *string, page *int, perPage *int) (*models.Connection[models.RepoLink], error)
+	RepoInstallations(ctx context.Context, obj *models.Organization, first *int, after *string, page *int, perPage *int) (*models.Connection[models.RepoInstallation], error)
+	Events(ctx context.Context, obj *models.Organization, first *int, after *string, page *int, perPage *int, filter *models.EventFilter) (*models.Connection[models.Event], error)
+	Counts(ctx context.Context, obj *models.Organization) (*models.OrganizationCounts, error)
+}
+type OrganizationCountsResolver interface {
+	Versions(ctx context.Context, obj *models.OrganizationCounts) (int, error)
+	Installations(ctx context.Context, obj *models.OrganizationCounts) (int, error)
+
+	PendingSuggestions(ctx context.Context, obj *models.OrganizationCounts) (int, error)
 }
 type ProposalResolver interface {
 	Skill(ctx context.Context, obj *models.Proposal) (*models.Skill, error)
@@ -1709,6 +1844,8 @@ type ProposalResolver interface {
 	DecidedBy(ctx context.Context, obj *models.Proposal) (*models.User, error)
 
 	AppliedBy(ctx context.Context, obj *models.Proposal) (*models.User, error)
+
+	Version(ctx context.Context, obj *models.Proposal) (*models.RegistryVersion, error)
 }
 type PublishAttemptResolver interface {
 	Link(ctx context.Context, obj *models.PublishAttempt) (*models.RepoLink, error)
@@ -1724,7 +1861,7 @@ type QueryResolver interface {
 	Skill(ctx context.Context, id *ids.ID, name *string, idOrName *string) (*models.Skill, error)
 	Skills(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.SkillFilter, orderBy *models.SkillOrder) (*models.Connection[models.Skill], error)
 	Alert(ctx context.Context, id ids.ID) (*models.Alert, error)
-	Alerts(ctx context.Context, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Alert], error)
+	Alerts(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.AlertFilter) (*models.Connection[models.Alert], error)
 	AlertDryRun(ctx context.Context, input models.DryRunInput) ([]*models.DryRunDay, error)
 	Suite(ctx context.Context, id ids.ID) (*models.EvalSuite, error)
 	Suites(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.SuiteFilter, orderBy *models.SuiteOrder) (*models.Connection[models.EvalSuite], error)
@@ -1753,6 +1890,8 @@ type QueryResolver interface {
 	RepoLink(ctx context.Context, id ids.ID) (*models.RepoLink, error)
 	RepoLinks(ctx context.Context, first *int, after *string, page *int, perPage *int) (*models.Connection[models.RepoLink], error)
 	RepoDeliveries(ctx context.Context, first *int, after *string, page *int, perPage *int) (*models.Connection[models.RepoDelivery], error)
+	Incidents(ctx context.Context, first *int, after *string, page *int, perPage *int, filter *models.IncidentFilter) (*models.Connection[models.Incident], error)
+	Search(ctx context.Context, query string, types []models.SearchType, first *int) ([]*models.SearchHit, error)
 }
 type RegistryEntryResolver interface {
 	OrganizationName(ctx context.Context, obj *models.RegistryEntry) (string, error)
@@ -1767,9 +1906,12 @@ type RegistryEntryResolver interface {
 	EvalCount(ctx context.Context, obj *models.RegistryEntry) (int, error)
 	Evidence(ctx context.Context, obj *models.RegistryEntry) (*models.EntryEvidence, error)
 	Skill(ctx context.Context, obj *models.RegistryEntry) (*models.Skill, error)
-	Alerts(ctx context.Context, obj *models.RegistryEntry, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Alert], error)
+	Alerts(ctx context.Context, obj *models.RegistryEntry, first *int, after *string, page *int, perPage *int, filter *models.AlertFilter) (*models.Connection[models.Alert], error)
 	RepoLink(ctx context.Context, obj *models.RegistryEntry) (*models.RepoLink, error)
 	CreatedBy(ctx context.Context, obj *models.RegistryEntry) (*models.User, error)
+
+	Runs(ctx context.Context, obj *models.RegistryEntry, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) (*models.Connection[models.EvalRun], error)
+	Incidents(ctx context.Context, obj *models.RegistryEntry, first *int, after *string, page *int, perPage *int, filter *models.IncidentFilter) (*models.Connection[models.Incident], error)
 }
 type RegistryVersionResolver interface {
 	Entry(ctx context.Context, obj *models.RegistryVersion) (*models.RegistryEntry, error)
@@ -1789,19 +1931,31 @@ type RegistryVersionResolver interface {
 	DownloadURL(ctx context.Context, obj *models.RegistryVersion) (*string, error)
 
 	PushedBy(ctx context.Context, obj *models.RegistryVersion) (*models.User, error)
+
+	Previous(ctx context.Context, obj *models.RegistryVersion) (*models.RegistryVersion, error)
+	Installations(ctx context.Context, obj *models.RegistryVersion, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Installation], error)
+	Runs(ctx context.Context, obj *models.RegistryVersion, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) (*models.Connection[models.EvalRun], error)
+	PublishAttempt(ctx context.Context, obj *models.RegistryVersion) (*models.PublishAttempt, error)
+	Proposals(ctx context.Context, obj *models.RegistryVersion, first *int, after *string, page *int, perPage *int, filter *models.ProposalFilter) (*models.Connection[models.Proposal], error)
 }
 type ReleaseResolver interface {
 	From(ctx context.Context, obj *models.Release) (*models.RegistryVersion, error)
 	To(ctx context.Context, obj *models.Release) (*models.RegistryVersion, error)
 
 	CreatedBy(ctx context.Context, obj *models.Release) (*models.User, error)
+
+	Entry(ctx context.Context, obj *models.Release) (*models.RegistryEntry, error)
+}
+type RepoInstallationResolver interface {
+	RepoLinks(ctx context.Context, obj *models.RepoInstallation, first *int, after *string, page *int, perPage *int) (*models.Connection[models.RepoLink], error)
+	Sources(ctx context.Context, obj *models.RepoInstallation, first *int, after *string, page *int, perPage *int, filter *models.SourceFilter) (*models.CloudSourceConnection, error)
 }
 type RepoLinkResolver interface {
 	Entry(ctx context.Context, obj *models.RepoLink) (*models.RegistryEntry, error)
 	Installation(ctx context.Context, obj *models.RepoLink) (*models.RepoInstallation, error)
 
 	LastAttempt(ctx context.Context, obj *models.RepoLink) (*models.PublishAttempt, error)
-	Attempts(ctx context.Context, obj *models.RepoLink, first *int, after *string, page *int, perPage *int) (*models.Connection[models.PublishAttempt], error)
+	Attempts(ctx context.Context, obj *models.RepoLink, first *int, after *string, page *int, perPage *int, filter *models.AttemptFilter) (*models.Connection[models.PublishAttempt], error)
 	CreatedBy(ctx context.Context, obj *models.RepoLink) (*models.User, error)
 }
 type RepohostSourceResolver interface {
@@ -1813,13 +1967,26 @@ type RepohostSourceResolver interface {
 	CreatedBy(ctx context.Context, obj *models.RepohostSource) (*models.User, error)
 
 	Suggestions(ctx context.Context, obj *models.RepohostSource, first *int, after *string, page *int, perPage *int, filter *models.SuggestionFilter, orderBy *models.SuggestionOrder) (*models.Connection[models.EvalSuggestion], error)
-	Reviews(ctx context.Context, obj *models.RepohostSource, first *int, after *string, page *int, perPage *int) (*models.Connection[models.SuggestionReview], error)
+	Reviews(ctx context.Context, obj *models.RepohostSource, first *int, after *string, page *int, perPage *int, filter *models.ReviewFilter) (*models.Connection[models.SuggestionReview], error)
 
 	Installation(ctx context.Context, obj *models.RepohostSource) (*models.RepoInstallation, error)
+	Runs(ctx context.Context, obj *models.RepohostSource, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) (*models.Connection[models.EvalRun], error)
 }
 type RunComparisonResolver interface {
 	Base(ctx context.Context, obj *models.RunComparison) (*models.EvalRun, error)
 	Head(ctx context.Context, obj *models.RunComparison) (*models.EvalRun, error)
+}
+type SearchHitResolver interface {
+	Node(ctx context.Context, obj *models.SearchHit) (models.Node, error)
+}
+type SignalAggregateResolver interface {
+	Skill(ctx context.Context, obj *models.SignalAggregate) (*models.Skill, error)
+}
+type SignalDetailResolver interface {
+	Skill(ctx context.Context, obj *models.SignalDetail) (*models.Skill, error)
+}
+type SignalSkillResolver interface {
+	Skill(ctx context.Context, obj *models.SignalSkill) (*models.Skill, error)
 }
 type SimilarSuggestionResolver interface {
 	Suggestion(ctx context.Context, obj *models.SimilarSuggestion) (*models.EvalSuggestion, error)
@@ -1833,15 +2000,18 @@ type SkillResolver interface {
 	DailyStats(ctx context.Context, obj *models.Skill, since *models.Date, until *models.Date) ([]*models.DailyStat, error)
 	Breakdown(ctx context.Context, obj *models.Skill, by models.Dimension) ([]*models.SkillBreakdown, error)
 	ConfusedWith(ctx context.Context, obj *models.Skill, first *int) ([]*models.SkillConfusion, error)
-	Alerts(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Alert], error)
-	Incidents(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Incident], error)
+	Alerts(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int, filter *models.AlertFilter) (*models.Connection[models.Alert], error)
+	Incidents(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int, filter *models.IncidentFilter) (*models.Connection[models.Incident], error)
 	RegistryEntry(ctx context.Context, obj *models.Skill) (*models.RegistryEntry, error)
 
 	Community(ctx context.Context, obj *models.Skill) (*models.CommunitySummary, error)
 	Signals(ctx context.Context, obj *models.Skill) (*models.SignalDetail, error)
-	Proposals(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Proposal], error)
-	Sources(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int) (*models.CloudSourceConnection, error)
+	Proposals(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int, filter *models.ProposalFilter) (*models.Connection[models.Proposal], error)
+	Sources(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int, filter *models.SourceFilter) (*models.CloudSourceConnection, error)
 	Suggestions(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int, filter *models.SuggestionFilter, orderBy *models.SuggestionOrder) (*models.Connection[models.EvalSuggestion], error)
+	Suites(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int, filter *models.SuiteFilter, orderBy *models.SuiteOrder) (*models.Connection[models.EvalSuite], error)
+	Runs(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) (*models.Connection[models.EvalRun], error)
+	Submissions(ctx context.Context, obj *models.Skill, first *int, after *string, page *int, perPage *int) (*models.Connection[models.CommunityBundle], error)
 }
 type SkillConfusionResolver interface {
 	Skill(ctx context.Context, obj *models.SkillConfusion) (*models.Skill, error)
@@ -1854,7 +2024,7 @@ type SnapshotResolver interface {
 	Report(ctx context.Context, obj *models.Snapshot) (*models.ValidationReport, error)
 	CreatedBy(ctx context.Context, obj *models.Snapshot) (*models.User, error)
 
-	Runs(ctx context.Context, obj *models.Snapshot, first *int, after *string, page *int, perPage *int) (*models.Connection[models.EvalRun], error)
+	Runs(ctx context.Context, obj *models.Snapshot, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) (*models.Connection[models.EvalRun], error)
 }
 type SnapshotFileResolver interface {
 	Text(ctx context.Context, obj *models.SnapshotFile) (*string, error)
@@ -1877,6 +2047,8 @@ type SuiteRevisionResolver interface {
 	Cases(ctx context.Context, obj *models.SuiteRevision) ([]models.EvalCase, error)
 
 	CreatedBy(ctx context.Context, obj *models.SuiteRevision) (*models.User, error)
+
+	Runs(ctx context.Context, obj *models.SuiteRevision, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) (*models.Connection[models.EvalRun], error)
 }
 type SyncEntryResolver interface {
 	DownloadURL(ctx context.Context, obj *models.SyncEntry) (*string, error)
@@ -1890,10 +2062,27 @@ type UploadSourceResolver interface {
 	CreatedBy(ctx context.Context, obj *models.UploadSource) (*models.User, error)
 
 	Suggestions(ctx context.Context, obj *models.UploadSource, first *int, after *string, page *int, perPage *int, filter *models.SuggestionFilter, orderBy *models.SuggestionOrder) (*models.Connection[models.EvalSuggestion], error)
-	Reviews(ctx context.Context, obj *models.UploadSource, first *int, after *string, page *int, perPage *int) (*models.Connection[models.SuggestionReview], error)
+	Reviews(ctx context.Context, obj *models.UploadSource, first *int, after *string, page *int, perPage *int, filter *models.ReviewFilter) (*models.Connection[models.SuggestionReview], error)
+	Runs(ctx context.Context, obj *models.UploadSource, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) (*models.Connection[models.EvalRun], error)
+}
+type UserResolver interface {
+	Suites(ctx context.Context, obj *models.User, first *int, after *string, page *int, perPage *int, filter *models.SuiteFilter, orderBy *models.SuiteOrder) (*models.Connection[models.EvalSuite], error)
+	Sources(ctx context.Context, obj *models.User, first *int, after *string, page *int, perPage *int, filter *models.SourceFilter) (*models.CloudSourceConnection, error)
+	Runs(ctx context.Context, obj *models.User, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) (*models.Connection[models.EvalRun], error)
+	Reviews(ctx context.Context, obj *models.User, first *int, after *string, page *int, perPage *int, filter *models.ReviewFilter) (*models.Connection[models.SuggestionReview], error)
+	Entries(ctx context.Context, obj *models.User, first *int, after *string, page *int, perPage *int, filter *models.EntryFilter, orderBy *models.EntryOrder) (*models.Connection[models.RegistryEntry], error)
+	PushedVersions(ctx context.Context, obj *models.User, first *int, after *string, page *int, perPage *int) (*models.Connection[models.RegistryVersion], error)
+	Alerts(ctx context.Context, obj *models.User, first *int, after *string, page *int, perPage *int, filter *models.AlertFilter) (*models.Connection[models.Alert], error)
+	DecidedProposals(ctx context.Context, obj *models.User, first *int, after *string, page *int, perPage *int, filter *models.ProposalFilter) (*models.Connection[models.Proposal], error)
+	Installations(ctx context.Context, obj *models.User, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Installation], error)
+	RepoLinks(ctx context.Context, obj *models.User, first *int, after *string, page *int, perPage *int) (*models.Connection[models.RepoLink], error)
+	APIKeys(ctx context.Context, obj *models.User, first *int, after *string, page *int, perPage *int) (*models.Connection[models.APIKey], error)
+	Events(ctx context.Context, obj *models.User, first *int, after *string, page *int, perPage *int, filter *models.EventFilter) (*models.Connection[models.Event], error)
 }
 type ValidationReportResolver interface {
 	Snapshot(ctx context.Context, obj *models.ValidationReport) (*models.Snapshot, error)
+
+	Source(ctx context.Context, obj *models.ValidationReport) (models.TypedSource, error)
 }
 type ViewerResolver interface {
 	User(ctx context.Context, obj *models.Viewer) (*models.User, error)
@@ -1980,7 +2169,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Alert.Incidents(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+		return e.ComplexityRoot.Alert.Incidents(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.IncidentFilter)), true
 	case "Alert.mutedUntil":
 		if e.ComplexityRoot.Alert.MutedUntil == nil {
 			break
@@ -2419,6 +2608,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CommunityBundle.SchemaVersion(childComplexity), true
+	case "CommunityBundle.skill":
+		if e.ComplexityRoot.CommunityBundle.Skill == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunityBundle.Skill(childComplexity), true
 	case "CommunityBundle.skillName":
 		if e.ComplexityRoot.CommunityBundle.SkillName == nil {
 			break
@@ -2589,6 +2784,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CommunitySummary.PositiveQueryCount(childComplexity), true
+	case "CommunitySummary.skill":
+		if e.ComplexityRoot.CommunitySummary.Skill == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CommunitySummary.Skill(childComplexity), true
 	case "CommunitySummary.skillName":
 		if e.ComplexityRoot.CommunitySummary.SkillName == nil {
 			break
@@ -2888,6 +3089,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EvalResult.Score(childComplexity), true
+	case "EvalResult.suggestion":
+		if e.ComplexityRoot.EvalResult.Suggestion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalResult.Suggestion(childComplexity), true
 
 	case "EvalResultConnection.edges":
 		if e.ComplexityRoot.EvalResultConnection.Edges == nil {
@@ -3046,6 +3253,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EvalRun.Status(childComplexity), true
+	case "EvalRun.suggestions":
+		if e.ComplexityRoot.EvalRun.Suggestions == nil {
+			break
+		}
+
+		args, err := ec.field_EvalRun_suggestions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.EvalRun.Suggestions(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.SuggestionFilter), args["orderBy"].(*models.SuggestionOrder)), true
 	case "EvalRun.suite":
 		if e.ComplexityRoot.EvalRun.Suite == nil {
 			break
@@ -3070,6 +3288,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EvalRun.Variant(childComplexity), true
+	case "EvalRun.version":
+		if e.ComplexityRoot.EvalRun.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalRun.Version(childComplexity), true
 	case "EvalRun.versionId":
 		if e.ComplexityRoot.EvalRun.VersionID == nil {
 			break
@@ -3215,6 +3439,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EvalSuggestion.Similar(childComplexity, args["first"].(*int)), true
+	case "EvalSuggestion.skill":
+		if e.ComplexityRoot.EvalSuggestion.Skill == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuggestion.Skill(childComplexity), true
 	case "EvalSuggestion.source":
 		if e.ComplexityRoot.EvalSuggestion.Source == nil {
 			break
@@ -3326,6 +3556,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EvalSuite.ResourceLimitsJSON(childComplexity), true
+	case "EvalSuite.reviews":
+		if e.ComplexityRoot.EvalSuite.Reviews == nil {
+			break
+		}
+
+		args, err := ec.field_EvalSuite_reviews_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.EvalSuite.Reviews(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.ReviewFilter)), true
 	case "EvalSuite.revision":
 		if e.ComplexityRoot.EvalSuite.Revision == nil {
 			break
@@ -3359,7 +3600,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.EvalSuite.Runs(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+		return e.ComplexityRoot.EvalSuite.Runs(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.RunFilter)), true
+	case "EvalSuite.skill":
+		if e.ComplexityRoot.EvalSuite.Skill == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EvalSuite.Skill(childComplexity), true
 	case "EvalSuite.source":
 		if e.ComplexityRoot.EvalSuite.Source == nil {
 			break
@@ -3677,6 +3924,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.FileInfo.Size(childComplexity), true
 
+	case "HighlightPart.matched":
+		if e.ComplexityRoot.HighlightPart.Matched == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HighlightPart.Matched(childComplexity), true
+	case "HighlightPart.text":
+		if e.ComplexityRoot.HighlightPart.Text == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HighlightPart.Text(childComplexity), true
+
 	case "ImportSuitePayload.files":
 		if e.ComplexityRoot.ImportSuitePayload.Files == nil {
 			break
@@ -3727,6 +3987,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Incident.ID(childComplexity), true
+	case "Incident.notifications":
+		if e.ComplexityRoot.Incident.Notifications == nil {
+			break
+		}
+
+		args, err := ec.field_Incident_notifications_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Incident.Notifications(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
 	case "Incident.openedAt":
 		if e.ComplexityRoot.Incident.OpenedAt == nil {
 			break
@@ -4488,6 +4759,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Mutation.UploadSource(childComplexity, args["input"].(models.UploadSourceInput)), true
 
+	case "Notification.alert":
+		if e.ComplexityRoot.Notification.Alert == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Notification.Alert(childComplexity), true
 	case "Notification.attempts":
 		if e.ComplexityRoot.Notification.Attempts == nil {
 			break
@@ -4605,18 +4882,68 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Organization.APIKeys(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "Organization.alerts":
+		if e.ComplexityRoot.Organization.Alerts == nil {
+			break
+		}
+
+		args, err := ec.field_Organization_alerts_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Organization.Alerts(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.AlertFilter)), true
+	case "Organization.counts":
+		if e.ComplexityRoot.Organization.Counts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Organization.Counts(childComplexity), true
 	case "Organization.createdAt":
 		if e.ComplexityRoot.Organization.CreatedAt == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Organization.CreatedAt(childComplexity), true
+	case "Organization.entries":
+		if e.ComplexityRoot.Organization.Entries == nil {
+			break
+		}
+
+		args, err := ec.field_Organization_entries_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Organization.Entries(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.EntryFilter), args["orderBy"].(*models.EntryOrder)), true
+	case "Organization.events":
+		if e.ComplexityRoot.Organization.Events == nil {
+			break
+		}
+
+		args, err := ec.field_Organization_events_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Organization.Events(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.EventFilter)), true
 	case "Organization.id":
 		if e.ComplexityRoot.Organization.ID == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Organization.ID(childComplexity), true
+	case "Organization.incidents":
+		if e.ComplexityRoot.Organization.Incidents == nil {
+			break
+		}
+
+		args, err := ec.field_Organization_incidents_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Organization.Incidents(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.IncidentFilter)), true
 	case "Organization.members":
 		if e.ComplexityRoot.Organization.Members == nil {
 			break
@@ -4640,6 +4967,162 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Organization.Plan(childComplexity), true
+	case "Organization.proposals":
+		if e.ComplexityRoot.Organization.Proposals == nil {
+			break
+		}
+
+		args, err := ec.field_Organization_proposals_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Organization.Proposals(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.ProposalFilter)), true
+	case "Organization.repoInstallations":
+		if e.ComplexityRoot.Organization.RepoInstallations == nil {
+			break
+		}
+
+		args, err := ec.field_Organization_repoInstallations_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Organization.RepoInstallations(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "Organization.repoLinks":
+		if e.ComplexityRoot.Organization.RepoLinks == nil {
+			break
+		}
+
+		args, err := ec.field_Organization_repoLinks_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Organization.RepoLinks(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "Organization.runs":
+		if e.ComplexityRoot.Organization.Runs == nil {
+			break
+		}
+
+		args, err := ec.field_Organization_runs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Organization.Runs(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.RunFilter)), true
+	case "Organization.skills":
+		if e.ComplexityRoot.Organization.Skills == nil {
+			break
+		}
+
+		args, err := ec.field_Organization_skills_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Organization.Skills(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.SkillFilter), args["orderBy"].(*models.SkillOrder)), true
+	case "Organization.sources":
+		if e.ComplexityRoot.Organization.Sources == nil {
+			break
+		}
+
+		args, err := ec.field_Organization_sources_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Organization.Sources(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.SourceFilter)), true
+	case "Organization.suites":
+		if e.ComplexityRoot.Organization.Suites == nil {
+			break
+		}
+
+		args, err := ec.field_Organization_suites_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Organization.Suites(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.SuiteFilter), args["orderBy"].(*models.SuiteOrder)), true
+
+	case "OrganizationCounts.entries":
+		if e.ComplexityRoot.OrganizationCounts.Entries == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OrganizationCounts.Entries(childComplexity), true
+	case "OrganizationCounts.firingAlerts":
+		if e.ComplexityRoot.OrganizationCounts.FiringAlerts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OrganizationCounts.FiringAlerts(childComplexity), true
+	case "OrganizationCounts.installations":
+		if e.ComplexityRoot.OrganizationCounts.Installations == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OrganizationCounts.Installations(childComplexity), true
+	case "OrganizationCounts.members":
+		if e.ComplexityRoot.OrganizationCounts.Members == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OrganizationCounts.Members(childComplexity), true
+	case "OrganizationCounts.openIncidents":
+		if e.ComplexityRoot.OrganizationCounts.OpenIncidents == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OrganizationCounts.OpenIncidents(childComplexity), true
+	case "OrganizationCounts.pendingProposals":
+		if e.ComplexityRoot.OrganizationCounts.PendingProposals == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OrganizationCounts.PendingProposals(childComplexity), true
+	case "OrganizationCounts.pendingSuggestions":
+		if e.ComplexityRoot.OrganizationCounts.PendingSuggestions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OrganizationCounts.PendingSuggestions(childComplexity), true
+	case "OrganizationCounts.repoLinks":
+		if e.ComplexityRoot.OrganizationCounts.RepoLinks == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OrganizationCounts.RepoLinks(childComplexity), true
+	case "OrganizationCounts.skills":
+		if e.ComplexityRoot.OrganizationCounts.Skills == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OrganizationCounts.Skills(childComplexity), true
+	case "OrganizationCounts.skillsByStatus":
+		if e.ComplexityRoot.OrganizationCounts.SkillsByStatus == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OrganizationCounts.SkillsByStatus(childComplexity), true
+	case "OrganizationCounts.sources":
+		if e.ComplexityRoot.OrganizationCounts.Sources == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OrganizationCounts.Sources(childComplexity), true
+	case "OrganizationCounts.suites":
+		if e.ComplexityRoot.OrganizationCounts.Suites == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OrganizationCounts.Suites(childComplexity), true
+	case "OrganizationCounts.versions":
+		if e.ComplexityRoot.OrganizationCounts.Versions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OrganizationCounts.Versions(childComplexity), true
 
 	case "PageInfo.endCursor":
 		if e.ComplexityRoot.PageInfo.EndCursor == nil {
@@ -4768,6 +5251,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Proposal.UpdatedAt(childComplexity), true
+	case "Proposal.version":
+		if e.ComplexityRoot.Proposal.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Proposal.Version(childComplexity), true
 	case "Proposal.versionId":
 		if e.ComplexityRoot.Proposal.VersionID == nil {
 			break
@@ -5092,7 +5581,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Alerts(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+		return e.ComplexityRoot.Query.Alerts(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.AlertFilter)), true
 	case "Query.bundleSchema":
 		if e.ComplexityRoot.Query.BundleSchema == nil {
 			break
@@ -5160,6 +5649,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Events(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.EventFilter)), true
+	case "Query.incidents":
+		if e.ComplexityRoot.Query.Incidents == nil {
+			break
+		}
+
+		args, err := ec.field_Query_incidents_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Incidents(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.IncidentFilter)), true
 	case "Query.installed":
 		if e.ComplexityRoot.Query.Installed == nil {
 			break
@@ -5316,6 +5816,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Runs(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.RunFilter)), true
+	case "Query.search":
+		if e.ComplexityRoot.Query.Search == nil {
+			break
+		}
+
+		args, err := ec.field_Query_search_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Search(childComplexity, args["query"].(string), args["types"].([]models.SearchType), args["first"].(*int)), true
 	case "Query.signalAggregates":
 		if e.ComplexityRoot.Query.SignalAggregates == nil {
 			break
@@ -5487,7 +5998,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.RegistryEntry.Alerts(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+		return e.ComplexityRoot.RegistryEntry.Alerts(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.AlertFilter)), true
 	case "RegistryEntry.createdAt":
 		if e.ComplexityRoot.RegistryEntry.CreatedAt == nil {
 			break
@@ -5536,6 +6047,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RegistryEntry.ID(childComplexity), true
+	case "RegistryEntry.incidents":
+		if e.ComplexityRoot.RegistryEntry.Incidents == nil {
+			break
+		}
+
+		args, err := ec.field_RegistryEntry_incidents_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RegistryEntry.Incidents(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.IncidentFilter)), true
 	case "RegistryEntry.installationCount":
 		if e.ComplexityRoot.RegistryEntry.InstallationCount == nil {
 			break
@@ -5594,6 +6116,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RegistryEntry.RepoLink(childComplexity), true
+	case "RegistryEntry.runs":
+		if e.ComplexityRoot.RegistryEntry.Runs == nil {
+			break
+		}
+
+		args, err := ec.field_RegistryEntry_runs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RegistryEntry.Runs(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.RunFilter)), true
 	case "RegistryEntry.skill":
 		if e.ComplexityRoot.RegistryEntry.Skill == nil {
 			break
@@ -5767,6 +6300,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RegistryVersion.InstallationCount(childComplexity), true
+	case "RegistryVersion.installations":
+		if e.ComplexityRoot.RegistryVersion.Installations == nil {
+			break
+		}
+
+		args, err := ec.field_RegistryVersion_installations_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RegistryVersion.Installations(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
 	case "RegistryVersion.isCurrent":
 		if e.ComplexityRoot.RegistryVersion.IsCurrent == nil {
 			break
@@ -5785,6 +6329,29 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RegistryVersion.Prerelease(childComplexity), true
+	case "RegistryVersion.previous":
+		if e.ComplexityRoot.RegistryVersion.Previous == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.Previous(childComplexity), true
+	case "RegistryVersion.proposals":
+		if e.ComplexityRoot.RegistryVersion.Proposals == nil {
+			break
+		}
+
+		args, err := ec.field_RegistryVersion_proposals_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RegistryVersion.Proposals(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.ProposalFilter)), true
+	case "RegistryVersion.publishAttempt":
+		if e.ComplexityRoot.RegistryVersion.PublishAttempt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryVersion.PublishAttempt(childComplexity), true
 	case "RegistryVersion.pushedAt":
 		if e.ComplexityRoot.RegistryVersion.PushedAt == nil {
 			break
@@ -5821,6 +6388,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RegistryVersion.RolledBack(childComplexity), true
+	case "RegistryVersion.runs":
+		if e.ComplexityRoot.RegistryVersion.Runs == nil {
+			break
+		}
+
+		args, err := ec.field_RegistryVersion_runs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RegistryVersion.Runs(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.RunFilter)), true
 	case "RegistryVersion.sessions":
 		if e.ComplexityRoot.RegistryVersion.Sessions == nil {
 			break
@@ -5927,6 +6505,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Release.CreatedBy(childComplexity), true
+	case "Release.entry":
+		if e.ComplexityRoot.Release.Entry == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Release.Entry(childComplexity), true
 	case "Release.from":
 		if e.ComplexityRoot.Release.From == nil {
 			break
@@ -6126,6 +6710,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RepoInstallation.InstallationID(childComplexity), true
+	case "RepoInstallation.repoLinks":
+		if e.ComplexityRoot.RepoInstallation.RepoLinks == nil {
+			break
+		}
+
+		args, err := ec.field_RepoInstallation_repoLinks_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RepoInstallation.RepoLinks(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "RepoInstallation.sources":
+		if e.ComplexityRoot.RepoInstallation.Sources == nil {
+			break
+		}
+
+		args, err := ec.field_RepoInstallation_sources_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RepoInstallation.Sources(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.SourceFilter)), true
 	case "RepoInstallation.suspended":
 		if e.ComplexityRoot.RepoInstallation.Suspended == nil {
 			break
@@ -6187,7 +6793,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.RepoLink.Attempts(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+		return e.ComplexityRoot.RepoLink.Attempts(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.AttemptFilter)), true
 	case "RepoLink.autoPublish":
 		if e.ComplexityRoot.RepoLink.AutoPublish == nil {
 			break
@@ -6388,7 +6994,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.RepohostSource.Reviews(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+		return e.ComplexityRoot.RepohostSource.Reviews(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.ReviewFilter)), true
+	case "RepohostSource.runs":
+		if e.ComplexityRoot.RepohostSource.Runs == nil {
+			break
+		}
+
+		args, err := ec.field_RepohostSource_runs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.RepohostSource.Runs(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.RunFilter)), true
 	case "RepohostSource.id":
 		if e.ComplexityRoot.RepohostSource.ShownID == nil {
 			break
@@ -6620,6 +7237,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RunComparison.PassedTwice(childComplexity), true
 
+	case "SearchHit.highlight":
+		if e.ComplexityRoot.SearchHit.Highlight == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchHit.Highlight(childComplexity), true
+	case "SearchHit.match":
+		if e.ComplexityRoot.SearchHit.Match == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchHit.Match(childComplexity), true
+	case "SearchHit.node":
+		if e.ComplexityRoot.SearchHit.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchHit.Node(childComplexity), true
+	case "SearchHit.score":
+		if e.ComplexityRoot.SearchHit.Score == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchHit.Score(childComplexity), true
+	case "SearchHit.text":
+		if e.ComplexityRoot.SearchHit.Text == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchHit.Text(childComplexity), true
+	case "SearchHit.type":
+		if e.ComplexityRoot.SearchHit.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchHit.Type(childComplexity), true
+
 	case "SignalAggregate.avgConfidence":
 		if e.ComplexityRoot.SignalAggregate.AvgConfidence == nil {
 			break
@@ -6650,6 +7304,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SignalAggregate.SignalType(childComplexity), true
+	case "SignalAggregate.skill":
+		if e.ComplexityRoot.SignalAggregate.Skill == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalAggregate.Skill(childComplexity), true
 	case "SignalAggregate.skillName":
 		if e.ComplexityRoot.SignalAggregate.SkillName == nil {
 			break
@@ -6755,6 +7415,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SignalDetail.QueryBuckets(childComplexity), true
+	case "SignalDetail.skill":
+		if e.ComplexityRoot.SignalDetail.Skill == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalDetail.Skill(childComplexity), true
 	case "SignalDetail.skillName":
 		if e.ComplexityRoot.SignalDetail.SkillName == nil {
 			break
@@ -6847,6 +7513,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SignalSkill.MissedShare(childComplexity), true
+	case "SignalSkill.skill":
+		if e.ComplexityRoot.SignalSkill.Skill == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignalSkill.Skill(childComplexity), true
 	case "SignalSkill.skillName":
 		if e.ComplexityRoot.SignalSkill.SkillName == nil {
 			break
@@ -6938,7 +7610,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Skill.Alerts(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+		return e.ComplexityRoot.Skill.Alerts(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.AlertFilter)), true
 	case "Skill.avgConfidence":
 		if e.ComplexityRoot.Skill.AvgConfidence == nil {
 			break
@@ -7030,7 +7702,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Skill.Incidents(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+		return e.ComplexityRoot.Skill.Incidents(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.IncidentFilter)), true
 	case "Skill.lastSeenAt":
 		if e.ComplexityRoot.Skill.LastSeenAt == nil {
 			break
@@ -7059,7 +7731,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Skill.Proposals(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+		return e.ComplexityRoot.Skill.Proposals(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.ProposalFilter)), true
 	case "Skill.rates":
 		if e.ComplexityRoot.Skill.Rates == nil {
 			break
@@ -7072,6 +7744,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Skill.RegistryEntry(childComplexity), true
+	case "Skill.runs":
+		if e.ComplexityRoot.Skill.Runs == nil {
+			break
+		}
+
+		args, err := ec.field_Skill_runs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Skill.Runs(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.RunFilter)), true
 	case "Skill.signals":
 		if e.ComplexityRoot.Skill.Signals == nil {
 			break
@@ -7088,13 +7771,24 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Skill.Sources(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+		return e.ComplexityRoot.Skill.Sources(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.SourceFilter)), true
 	case "Skill.status":
 		if e.ComplexityRoot.Skill.Status == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Skill.Status(childComplexity), true
+	case "Skill.submissions":
+		if e.ComplexityRoot.Skill.Submissions == nil {
+			break
+		}
+
+		args, err := ec.field_Skill_submissions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Skill.Submissions(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
 	case "Skill.suggestions":
 		if e.ComplexityRoot.Skill.Suggestions == nil {
 			break
@@ -7106,6 +7800,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Skill.Suggestions(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.SuggestionFilter), args["orderBy"].(*models.SuggestionOrder)), true
+	case "Skill.suites":
+		if e.ComplexityRoot.Skill.Suites == nil {
+			break
+		}
+
+		args, err := ec.field_Skill_suites_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Skill.Suites(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.SuiteFilter), args["orderBy"].(*models.SuiteOrder)), true
 	case "Skill.triggerRate":
 		if e.ComplexityRoot.Skill.TriggerRate == nil {
 			break
@@ -7226,6 +7931,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SkillRates.TriggerRate(childComplexity), true
 
+	case "SkillStatusCount.count":
+		if e.ComplexityRoot.SkillStatusCount.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillStatusCount.Count(childComplexity), true
+	case "SkillStatusCount.status":
+		if e.ComplexityRoot.SkillStatusCount.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillStatusCount.Status(childComplexity), true
+
 	case "Snapshot.contentHash":
 		if e.ComplexityRoot.Snapshot.ContentHash == nil {
 			break
@@ -7300,7 +8018,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Snapshot.Runs(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+		return e.ComplexityRoot.Snapshot.Runs(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.RunFilter)), true
 	case "Snapshot.source":
 		if e.ComplexityRoot.Snapshot.Source == nil {
 			break
@@ -7778,6 +8496,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SuiteRevision.ResourceLimitsJSON(childComplexity), true
+	case "SuiteRevision.runs":
+		if e.ComplexityRoot.SuiteRevision.Runs == nil {
+			break
+		}
+
+		args, err := ec.field_SuiteRevision_runs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.SuiteRevision.Runs(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.RunFilter)), true
 	case "SuiteRevision.suite":
 		if e.ComplexityRoot.SuiteRevision.Suite == nil {
 			break
@@ -8128,7 +8857,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.UploadSource.Reviews(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+		return e.ComplexityRoot.UploadSource.Reviews(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.ReviewFilter)), true
+	case "UploadSource.runs":
+		if e.ComplexityRoot.UploadSource.Runs == nil {
+			break
+		}
+
+		args, err := ec.field_UploadSource_runs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.UploadSource.Runs(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.RunFilter)), true
 	case "UploadSource.id":
 		if e.ComplexityRoot.UploadSource.ShownID == nil {
 			break
@@ -8229,30 +8969,162 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UploadSourcePayload.Validation(childComplexity), true
 
+	case "User.apiKeys":
+		if e.ComplexityRoot.User.APIKeys == nil {
+			break
+		}
+
+		args, err := ec.field_User_apiKeys_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.User.APIKeys(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "User.alerts":
+		if e.ComplexityRoot.User.Alerts == nil {
+			break
+		}
+
+		args, err := ec.field_User_alerts_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.User.Alerts(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.AlertFilter)), true
+	case "User.decidedProposals":
+		if e.ComplexityRoot.User.DecidedProposals == nil {
+			break
+		}
+
+		args, err := ec.field_User_decidedProposals_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.User.DecidedProposals(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.ProposalFilter)), true
 	case "User.email":
 		if e.ComplexityRoot.User.Email == nil {
 			break
 		}
 
 		return e.ComplexityRoot.User.Email(childComplexity), true
+	case "User.entries":
+		if e.ComplexityRoot.User.Entries == nil {
+			break
+		}
+
+		args, err := ec.field_User_entries_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.User.Entries(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.EntryFilter), args["orderBy"].(*models.EntryOrder)), true
+	case "User.events":
+		if e.ComplexityRoot.User.Events == nil {
+			break
+		}
+
+		args, err := ec.field_User_events_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.User.Events(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.EventFilter)), true
 	case "User.id":
 		if e.ComplexityRoot.User.ID == nil {
 			break
 		}
 
 		return e.ComplexityRoot.User.ID(childComplexity), true
+	case "User.installations":
+		if e.ComplexityRoot.User.Installations == nil {
+			break
+		}
+
+		args, err := ec.field_User_installations_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.User.Installations(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
 	case "User.joinedAt":
 		if e.ComplexityRoot.User.JoinedAt == nil {
 			break
 		}
 
 		return e.ComplexityRoot.User.JoinedAt(childComplexity), true
+	case "User.pushedVersions":
+		if e.ComplexityRoot.User.PushedVersions == nil {
+			break
+		}
+
+		args, err := ec.field_User_pushedVersions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.User.PushedVersions(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "User.repoLinks":
+		if e.ComplexityRoot.User.RepoLinks == nil {
+			break
+		}
+
+		args, err := ec.field_User_repoLinks_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.User.RepoLinks(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int)), true
+	case "User.reviews":
+		if e.ComplexityRoot.User.Reviews == nil {
+			break
+		}
+
+		args, err := ec.field_User_reviews_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.User.Reviews(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.ReviewFilter)), true
 	case "User.role":
 		if e.ComplexityRoot.User.Role == nil {
 			break
 		}
 
 		return e.ComplexityRoot.User.Role(childComplexity), true
+	case "User.runs":
+		if e.ComplexityRoot.User.Runs == nil {
+			break
+		}
+
+		args, err := ec.field_User_runs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.User.Runs(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.RunFilter)), true
+	case "User.sources":
+		if e.ComplexityRoot.User.Sources == nil {
+			break
+		}
+
+		args, err := ec.field_User_sources_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.User.Sources(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.SourceFilter)), true
+	case "User.suites":
+		if e.ComplexityRoot.User.Suites == nil {
+			break
+		}
+
+		args, err := ec.field_User_suites_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.User.Suites(childComplexity, args["first"].(*int), args["after"].(*string), args["page"].(*int), args["perPage"].(*int), args["filter"].(*models.SuiteFilter), args["orderBy"].(*models.SuiteOrder)), true
 
 	case "UserConnection.edges":
 		if e.ComplexityRoot.UserConnection.Edges == nil {
@@ -8359,6 +9231,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ValidationReport.SnapshotID(childComplexity), true
+	case "ValidationReport.source":
+		if e.ComplexityRoot.ValidationReport.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ValidationReport.Source(childComplexity), true
 	case "ValidationReport.status":
 		if e.ComplexityRoot.ValidationReport.Status == nil {
 			break
@@ -8492,7 +9370,9 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
 		ec.unmarshalInputAddMemberInput,
+		ec.unmarshalInputAlertFilter,
 		ec.unmarshalInputApplySuggestionInput,
+		ec.unmarshalInputAttemptFilter,
 		ec.unmarshalInputBindInstallationInput,
 		ec.unmarshalInputConnectRepositoryInput,
 		ec.unmarshalInputCreateAlertInput,
@@ -8503,11 +9383,13 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDryRunInput,
 		ec.unmarshalInputEntryFilter,
 		ec.unmarshalInputEventFilter,
+		ec.unmarshalInputIncidentFilter,
 		ec.unmarshalInputInstallEntryInput,
 		ec.unmarshalInputProposalFilter,
 		ec.unmarshalInputPushTelemetryInput,
 		ec.unmarshalInputPushVersionMetadata,
 		ec.unmarshalInputRecordRunInput,
+		ec.unmarshalInputReviewFilter,
 		ec.unmarshalInputReviewSuggestionInput,
 		ec.unmarshalInputRollbackEntryInput,
 		ec.unmarshalInputRunFilter,
@@ -8803,6 +9685,153 @@ type Organization implements Node {
     "Size of numbered pages, 1 to 100; 20 when omitted."
     perPage: Int
   ): ApiKeyConnection! @auth(can: KEYS_MANAGE)
+  "Its skills."
+  skills(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after; it belongs to one order."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: SkillFilter
+    "In which order."
+    orderBy: SkillOrder = LAST_SEEN
+  ): SkillConnection!
+  "Its cloud sources, newest first."
+  sources(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: SourceFilter
+  ): CloudSourceConnection!
+  "Its eval suites."
+  suites(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after; it belongs to one order."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; those that are not archived when omitted."
+    filter: SuiteFilter
+    "In which order."
+    orderBy: SuiteOrder = CREATED_AT
+  ): EvalSuiteConnection!
+  "Its registry entries."
+  entries(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after; it belongs to one order."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: EntryFilter
+    "In which order."
+    orderBy: EntryOrder = CREATED_AT
+  ): RegistryEntryConnection!
+  "Its eval runs, newest first."
+  runs(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: RunFilter
+  ): EvalRunConnection!
+  "Its alerts, newest first."
+  alerts(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: AlertFilter
+  ): AlertConnection!
+  "Its incidents, newest first."
+  incidents(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: IncidentFilter
+  ): IncidentConnection!
+  "Its proposals, newest first."
+  proposals(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: ProposalFilter
+  ): ProposalConnection!
+  "Its connections to repositories, newest first."
+  repoLinks(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): RepoLinkConnection! @auth(plan: PRO, can: REGISTRY_PUSH)
+  "Its installations on the code host, newest first."
+  repoInstallations(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): RepoInstallationConnection! @auth(plan: PRO, can: REGISTRY_PUSH)
+  "Its audit trail, newest first."
+  events(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: EventFilter
+  ): EventConnection!
+  "How much of everything there is. What is selected below is all that is counted."
+  counts: OrganizationCounts! @cost(weight: 10)
 }
 
 "A person, seen from the organization of the caller."
@@ -8815,6 +9844,158 @@ type User implements Node {
   role: Role
   "When the person joined this organization."
   joinedAt: Time!
+  "Eval suites that this person made."
+  suites(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after; it belongs to one order."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; those that are not archived when omitted."
+    filter: SuiteFilter
+    "In which order."
+    orderBy: SuiteOrder = CREATED_AT
+  ): EvalSuiteConnection!
+  "Cloud sources that this person made, newest first."
+  sources(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: SourceFilter
+  ): CloudSourceConnection!
+  "Eval runs that this person recorded, newest first."
+  runs(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: RunFilter
+  ): EvalRunConnection!
+  "Suggestions that this person reviewed, newest first."
+  reviews(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: ReviewFilter
+  ): SuggestionReviewConnection!
+  "Registry entries that this person made."
+  entries(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after; it belongs to one order."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: EntryFilter
+    "In which order."
+    orderBy: EntryOrder = CREATED_AT
+  ): RegistryEntryConnection!
+  "Registry versions that this person pushed, newest first."
+  pushedVersions(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): RegistryVersionConnection!
+  "Alerts that this person made, newest first."
+  alerts(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: AlertFilter
+  ): AlertConnection!
+  "Proposals that this person decided on last, newest first."
+  decidedProposals(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: ProposalFilter
+  ): ProposalConnection!
+  "Devices on which this person has installed something, newest first; none when they have left."
+  installations(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): InstallationConnection! @auth(plan: TEAM)
+  "Connections that this person made, newest first."
+  repoLinks(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): RepoLinkConnection! @auth(plan: PRO, can: REGISTRY_PUSH)
+  "API keys of this person in this organization, newest first."
+  apiKeys(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): ApiKeyConnection! @auth(can: KEYS_MANAGE)
+  "What this person did, newest first."
+  events(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: EventFilter
+  ): EventConnection!
 }
 
 "A page of users."
@@ -9186,7 +10367,24 @@ type EvalSuite implements Node {
     page: Int
     "Size of numbered pages, 1 to 100; 20 when omitted."
     perPage: Int
+    "Which ones; all when omitted."
+    filter: RunFilter
   ): EvalRunConnection!
+  "The skill that its source is about; null when there is none."
+  skill: Skill
+  "Reviews of the suggestions that became cases of it, newest first."
+  reviews(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: ReviewFilter
+  ): SuggestionReviewConnection!
 }
 
 "A page of eval suites."
@@ -9237,6 +10435,19 @@ type SuiteRevision implements Node {
   createdBy: User
   "When it was made."
   createdAt: Time!
+  "Runs of this very revision, newest first."
+  runs(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: RunFilter
+  ): EvalRunConnection!
 }
 
 "A page of revisions."
@@ -9408,6 +10619,8 @@ type Skill implements Node {
     page: Int
     "Size of numbered pages, 1 to 100; 20 when omitted."
     perPage: Int
+    "Which ones; all when omitted."
+    filter: AlertFilter
   ): AlertConnection!
   "Its incidents, newest first."
   incidents(
@@ -9419,6 +10632,8 @@ type Skill implements Node {
     page: Int
     "Size of numbered pages, 1 to 100; 20 when omitted."
     perPage: Int
+    "Which ones; all when omitted."
+    filter: IncidentFilter
   ): IncidentConnection!
   "The registry entry of the same name; null when there is none."
   registryEntry: RegistryEntry
@@ -9438,6 +10653,8 @@ type Skill implements Node {
     page: Int
     "Size of numbered pages, 1 to 100; 20 when omitted."
     perPage: Int
+    "Which ones; all when omitted."
+    filter: ProposalFilter
   ): ProposalConnection!
   "The cloud sources that are about it, newest first."
   sources(
@@ -9449,6 +10666,8 @@ type Skill implements Node {
     page: Int
     "Size of numbered pages, 1 to 100; 20 when omitted."
     perPage: Int
+    "Which ones; all when omitted."
+    filter: SourceFilter
   ): CloudSourceConnection!
   "What would make good cases, by what went wrong with it: the suggestions of all cloud sources that are about it."
   suggestions(
@@ -9465,6 +10684,45 @@ type Skill implements Node {
     "In which order; most observed first when omitted."
     orderBy: SuggestionOrder = OBSERVED_COUNT
   ): EvalSuggestionConnection!
+  "Eval suites of its sources."
+  suites(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after; it belongs to one order."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; those that are not archived when omitted."
+    filter: SuiteFilter
+    "In which order."
+    orderBy: SuiteOrder = CREATED_AT
+  ): EvalSuiteConnection!
+  "Runs of the suites of its sources, and of its versions, newest first."
+  runs(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: RunFilter
+  ): EvalRunConnection!
+  "Community bundles about it that contributors have sent to the caller, newest first."
+  submissions(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): CommunityBundleConnection!
 }
 
 "A page of skills."
@@ -9679,6 +10937,8 @@ type Alert implements Node {
     page: Int
     "Size of numbered pages, 1 to 100; 20 when omitted."
     perPage: Int
+    "Which ones; all when omitted."
+    filter: IncidentFilter
   ): IncidentConnection!
   "Everything that it has told, newest first."
   notifications(
@@ -9733,6 +10993,17 @@ type Incident implements Node {
   openedAt: Time!
   "When it was over; null while it lasts."
   resolvedAt: Time
+  "What was told of it, newest first."
+  notifications(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): NotificationConnection!
 }
 
 "A page of incidents."
@@ -9771,6 +11042,8 @@ type Notification implements Node {
   createdAt: Time!
   "When it was delivered; null when it was not."
   deliveredAt: Time
+  "The alert that tells it."
+  alert: Alert!
 }
 
 "A page of notifications."
@@ -9915,6 +11188,8 @@ type CommunityBundle implements Node {
   rolledBackProposals: Int
   "The bundle as it was sent, without its ` + "`" + `contributor_id` + "`" + `."
   bundle: JSON! @cost(weight: 100)
+  "The skill of this name in the caller's organization; null when there is none."
+  skill: Skill
 }
 
 "A page of community bundles."
@@ -9957,6 +11232,8 @@ type CommunitySummary {
   positiveQueryCount: Int!
   "Eval entries."
   evalEntryCount: Int!
+  "The skill of this name in the caller's organization; null when there is none."
+  skill: Skill
 }
 
 "What contributors have sent to the caller, who is the creator."
@@ -10037,6 +11314,8 @@ type SignalAggregate {
   lastSeenAt: Time
   "Whether the figures can be shown."
   state: SignalState!
+  "The skill of this name; null when there is none."
+  skill: Skill
 }
 
 "Signals by skill and type, last seen first; what is below the threshold comes last, by name."
@@ -10067,6 +11346,8 @@ type SignalSkill {
   lastSeenAt: Time
   "Whether the figures can be shown."
   state: SignalState!
+  "The skill of this name; null when there is none."
+  skill: Skill
 }
 
 "The signals of one week about one skill."
@@ -10125,6 +11406,8 @@ type SignalDetail {
   byWeek: [SignalWeek!]! @cost(size: 52)
   "By bucket of queries, most signals first; at most 100."
   queryBuckets: [SignalBucket!]! @cost(size: 20)
+  "The skill of this name; null when there is none."
+  skill: Skill
 }
 
 "Contributor signals at a glance. What is below the threshold counts nowhere."
@@ -10222,6 +11505,8 @@ type Proposal implements Node {
   appliedAt: Time
   "The registry version that answers it; null until it is applied."
   versionId: ID
+  "The registry version that answers it; null until it is applied, or when it is gone."
+  version: RegistryVersion
 }
 
 "A page of proposals."
@@ -10422,7 +11707,22 @@ interface CloudSource implements Node {
     page: Int
     "Size of numbered pages, 1 to 100; 20 when omitted."
     perPage: Int
+    "Which ones; all when omitted."
+    filter: ReviewFilter
   ): SuggestionReviewConnection!
+  "Runs of its suites, and of its snapshots, newest first."
+  runs(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: RunFilter
+  ): EvalRunConnection!
 }
 
 "A cloud source whose folder is uploaded."
@@ -10504,7 +11804,22 @@ type UploadSource implements CloudSource & Node {
     page: Int
     "Size of numbered pages, 1 to 100; 20 when omitted."
     perPage: Int
+    "Which ones; all when omitted."
+    filter: ReviewFilter
   ): SuggestionReviewConnection!
+  "Runs of its suites, and of its snapshots, newest first."
+  runs(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: RunFilter
+  ): EvalRunConnection!
 }
 
 "A cloud source whose folder is read from a repository of the code host."
@@ -10586,6 +11901,8 @@ type RepohostSource implements CloudSource & Node {
     page: Int
     "Size of numbered pages, 1 to 100; 20 when omitted."
     perPage: Int
+    "Which ones; all when omitted."
+    filter: ReviewFilter
   ): SuggestionReviewConnection!
   "The repository, as ` + "`" + `owner/repo` + "`" + `."
   repoFullName: String!
@@ -10595,6 +11912,19 @@ type RepohostSource implements CloudSource & Node {
   skillPath: String!
   "The installation that it is read with."
   installation: RepoInstallation! @auth(plan: PRO, can: REGISTRY_PUSH)
+  "Runs of its suites, and of its snapshots, newest first."
+  runs(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: RunFilter
+  ): EvalRunConnection!
 }
 
 "A page of cloud sources."
@@ -10678,6 +12008,8 @@ type Snapshot implements Node {
     page: Int
     "Size of numbered pages, 1 to 100; 20 when omitted."
     perPage: Int
+    "Which ones; all when omitted."
+    filter: RunFilter
   ): EvalRunConnection!
 }
 
@@ -10895,6 +12227,8 @@ type RegistryEntry implements Node {
     page: Int
     "Size of numbered pages, 1 to 100; 20 when omitted."
     perPage: Int
+    "Which ones; all when omitted."
+    filter: AlertFilter
   ): AlertConnection!
   "The connection that publishes to it; null when there is none, or for an entry of another organization."
   repoLink: RepoLink @auth(plan: PRO, can: REGISTRY_PUSH)
@@ -10904,6 +12238,32 @@ type RegistryEntry implements Node {
   createdAt: Time!
   "When it was last changed or got another version."
   updatedAt: Time!
+  "Runs of its versions, newest first. Only for its own organization; empty for others."
+  runs(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: RunFilter
+  ): EvalRunConnection!
+  "Incidents of the skill of the same name, newest first. Only for its own organization; empty for others."
+  incidents(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: IncidentFilter
+  ): IncidentConnection!
 }
 
 "A page of entries."
@@ -11004,6 +12364,47 @@ type RegistryVersion implements Node {
   pushedBy: User
   "When it was pushed."
   pushedAt: Time!
+  "The version that was pushed before it; null for the first."
+  previous: RegistryVersion
+  "Devices of the caller's organization that have it, newest first."
+  installations(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): InstallationConnection! @auth(plan: TEAM)
+  "Runs of it, newest first. Only for its own organization; empty for others."
+  runs(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: RunFilter
+  ): EvalRunConnection!
+  "The attempt that published it from a repository; null when somebody pushed it."
+  publishAttempt: PublishAttempt @auth(plan: PRO, can: REGISTRY_PUSH)
+  "Proposals that it answers, newest first."
+  proposals(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: ProposalFilter
+  ): ProposalConnection!
 }
 
 "A page of versions."
@@ -11102,6 +12503,8 @@ type ValidationReport implements Node {
   rulesVersion: Int!
   "When it was made."
   createdAt: Time!
+  "The source it is about."
+  source: CloudSource!
 }
 
 "A page of validation reports."
@@ -11154,6 +12557,30 @@ type RepoInstallation {
   createdAt: Time!
   "When it was last changed."
   updatedAt: Time!
+  "Connections to its repositories, newest first."
+  repoLinks(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+  ): RepoLinkConnection!
+  "Cloud sources that are read from its repositories, newest first."
+  sources(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: SourceFilter
+  ): CloudSourceConnection!
 }
 
 "A page of installations."
@@ -11438,6 +12865,8 @@ type EvalSuggestion implements Node {
   ): SuggestionEvidenceConnection!
   "When the query was first seen."
   createdAt: Time!
+  "The skill that its source is about; null when there is none."
+  skill: Skill
 }
 
 "A page of suggestions."
@@ -11746,6 +13175,23 @@ type EvalRun implements Node {
   createdBy: User
   "When it was recorded."
   createdAt: Time!
+  "The registry version that was run; null when none was named, or it is gone."
+  version: RegistryVersion
+  "Suggestions that this run speaks for."
+  suggestions(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after; it belongs to one order."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: SuggestionFilter
+    "In which order."
+    orderBy: SuggestionOrder = OBSERVED_COUNT
+  ): EvalSuggestionConnection!
 }
 
 "A page of runs."
@@ -11798,6 +13244,8 @@ type EvalResult implements Node {
   error: String
   "How long it took, in milliseconds; null when not said."
   durationMs: Int64
+  "The suggestion that it speaks for; null when the case passed, or makes none."
+  suggestion: EvalSuggestion
 }
 
 "A page of results."
@@ -11915,6 +13363,8 @@ type Release implements Node {
   createdBy: User
   "When."
   createdAt: Time!
+  "The entry that it is a release of."
+  entry: RegistryEntry!
 }
 
 "A page of releases."
@@ -12275,6 +13725,8 @@ type RepoLink implements Node {
     page: Int
     "Size of numbered pages, 1 to 100; 20 when omitted."
     perPage: Int
+    "Which ones; all when omitted."
+    filter: AttemptFilter
   ): PublishAttemptConnection!
   "Who made it; null when the server did."
   createdBy: User
@@ -12464,6 +13916,134 @@ type ChangeRepohostSettingsPayload {
   settings: RepohostSettings!
 }
 
+"How much of everything an organization has."
+type OrganizationCounts {
+  "Skills."
+  skills: Int!
+  "Skills by their status, in the order of the enum; every status is there."
+  skillsByStatus: [SkillStatusCount!]! @cost(size: 4)
+  "Cloud sources."
+  sources: Int!
+  "Eval suites that are not archived."
+  suites: Int!
+  "Registry entries."
+  entries: Int!
+  "Registry versions, revoked ones included."
+  versions: Int! @cost(weight: 5)
+  "Records of devices that have an entry."
+  installations: Int! @cost(weight: 5)
+  "Connections to repositories."
+  repoLinks: Int! @auth(plan: PRO, can: REGISTRY_PUSH)
+  "Alerts that are firing now."
+  firingAlerts: Int!
+  "Incidents that are not resolved."
+  openIncidents: Int!
+  "Suggestions that wait for a review."
+  pendingSuggestions: Int! @cost(weight: 10)
+  "Proposals that wait for a decision."
+  pendingProposals: Int!
+  "Members; people who have left are not counted."
+  members: Int!
+}
+
+"How many skills have a status."
+type SkillStatusCount {
+  "The status."
+  status: SkillStatus!
+  "How many skills have it."
+  count: Int!
+}
+
+"Which alerts to list. Everything given must hold."
+input AlertFilter {
+  "Only alerts in this state."
+  state: AlertState
+  "Only alerts of this type."
+  type: AlertType
+  "Only alerts that watch this very skill."
+  skillId: ID
+}
+
+"Which incidents to list. Everything given must hold."
+input IncidentFilter {
+  "True: only those that are not resolved; false: only those that are."
+  open: Boolean
+  "Only incidents of this skill."
+  skillId: ID
+}
+
+"Which reviews to list."
+input ReviewFilter {
+  "Only reviews with this decision."
+  reviewStatus: ReviewStatus
+}
+
+"Which attempts to publish to list. Everything given must hold."
+input AttemptFilter {
+  "Only attempts that ended so."
+  status: AttemptStatus
+  "Only attempts that came about so."
+  trigger: AttemptTrigger
+}
+
+"What can be searched for."
+enum SearchType {
+  "Skills, by name."
+  SKILL
+  "Cloud sources, by label and repository."
+  SOURCE
+  "Eval suites that are not archived, by name."
+  SUITE
+  "Registry entries of the organization, by name and description."
+  ENTRY
+  "Connections, by repository. Only for who may use the code-host integration."
+  CONNECTION
+  "Eval suggestions, by the first words of their query."
+  SUGGESTION
+  "Alerts, by type and skill."
+  ALERT
+  "Proposals, by skill and type."
+  PROPOSAL
+  "Present members, by e-mail address."
+  MEMBER
+}
+
+"How well a text matches what was searched for, best first."
+enum SearchMatch {
+  "It is the same, but for upper and lower case, accents and punctuation."
+  EXACT
+  "It begins so."
+  PREFIX
+  "It has all the words, each perhaps in part."
+  WORD
+  "It is nearly so: some letters differ."
+  FUZZY
+}
+
+"Something that was found."
+type SearchHit {
+  "What it is."
+  type: SearchType!
+  "The object; null when it has gone since it was found."
+  node: Node
+  "How well it matches, 0 to 1; higher is better. An exact match is 1."
+  score: Float!
+  "The way in which it matches."
+  match: SearchMatch!
+  "The text that matched: a name, a label, an address, the beginning of a query."
+  text: String!
+  "That text in parts: those that were looked for, and those between them."
+  highlight: [HighlightPart!]! @cost(size: 5)
+}
+
+"A part of a text that was found."
+type HighlightPart {
+  "The part, as it is spelled in the text."
+  text: String!
+  "Whether it is what was looked for."
+  matched: Boolean!
+}
+
 "What can be asked. Everything is seen from the organization of the API key."
 type Query {
   "Who is asking, and what they may do."
@@ -12532,6 +14112,8 @@ type Query {
     page: Int
     "Size of numbered pages, 1 to 100; 20 when omitted."
     perPage: Int
+    "Which ones; all when omitted."
+    filter: AlertFilter
   ): AlertConnection!
   "On which past days an alert would have fired, oldest first."
   alertDryRun(
@@ -12746,6 +14328,31 @@ type Query {
     "Size of numbered pages, 1 to 100; 20 when omitted."
     perPage: Int
   ): RepoDeliveryConnection! @auth(plan: PRO, can: REGISTRY_PUSH)
+  "The organization's incidents, newest first."
+  incidents(
+    "Page size, 1 to 100; 20 when omitted."
+    first: Int
+    "Cursor to start after."
+    after: String
+    "Page number from 1, in place of ` + "`" + `after` + "`" + `."
+    page: Int
+    "Size of numbered pages, 1 to 100; 20 when omitted."
+    perPage: Int
+    "Which ones; all when omitted."
+    filter: IncidentFilter
+  ): IncidentConnection!
+  """
+  Finds objects of the organization by their names and other short texts: all words must be there, in any order and perhaps incomplete, and words of
+  five letters or more forgive two mistakes, those of four letters one. The best come first. Entries of other organizations are found by ` + "`" + `publicEntries` + "`" + `.
+  """
+  search(
+    "What to look for, up to 200 characters, of which the first 8 words count. Nothing is found for a text without letters or digits."
+    query: String!
+    "Only objects of these types; all that the caller may read when omitted."
+    types: [SearchType!]
+    "How many at most, 1 to 100."
+    first: Int = 20
+  ): [SearchHit!]! @cost(weight: 20)
 }
 
 "A new eval suite."
@@ -13483,6 +15090,8 @@ func (ec *executionContext) childFields_CommunityBundle(ctx context.Context, fie
 		return ec.fieldContext_CommunityBundle_rolledBackProposals(ctx, field)
 	case "bundle":
 		return ec.fieldContext_CommunityBundle_bundle(ctx, field)
+	case "skill":
+		return ec.fieldContext_CommunityBundle_skill(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CommunityBundle", field.Name)
 }
@@ -13557,6 +15166,8 @@ func (ec *executionContext) childFields_CommunitySummary(ctx context.Context, fi
 		return ec.fieldContext_CommunitySummary_positiveQueryCount(ctx, field)
 	case "evalEntryCount":
 		return ec.fieldContext_CommunitySummary_evalEntryCount(ctx, field)
+	case "skill":
+		return ec.fieldContext_CommunitySummary_skill(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CommunitySummary", field.Name)
 }
@@ -13747,6 +15358,8 @@ func (ec *executionContext) childFields_EvalResult(ctx context.Context, field gr
 		return ec.fieldContext_EvalResult_error(ctx, field)
 	case "durationMs":
 		return ec.fieldContext_EvalResult_durationMs(ctx, field)
+	case "suggestion":
+		return ec.fieldContext_EvalResult_suggestion(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type EvalResult", field.Name)
 }
@@ -13825,6 +15438,10 @@ func (ec *executionContext) childFields_EvalRun(ctx context.Context, field graph
 		return ec.fieldContext_EvalRun_createdBy(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_EvalRun_createdAt(ctx, field)
+	case "version":
+		return ec.fieldContext_EvalRun_version(ctx, field)
+	case "suggestions":
+		return ec.fieldContext_EvalRun_suggestions(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type EvalRun", field.Name)
 }
@@ -13889,6 +15506,8 @@ func (ec *executionContext) childFields_EvalSuggestion(ctx context.Context, fiel
 		return ec.fieldContext_EvalSuggestion_evidence(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_EvalSuggestion_createdAt(ctx, field)
+	case "skill":
+		return ec.fieldContext_EvalSuggestion_skill(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type EvalSuggestion", field.Name)
 }
@@ -13961,6 +15580,10 @@ func (ec *executionContext) childFields_EvalSuite(ctx context.Context, field gra
 		return ec.fieldContext_EvalSuite_archivedAt(ctx, field)
 	case "runs":
 		return ec.fieldContext_EvalSuite_runs(ctx, field)
+	case "skill":
+		return ec.fieldContext_EvalSuite_skill(ctx, field)
+	case "reviews":
+		return ec.fieldContext_EvalSuite_reviews(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type EvalSuite", field.Name)
 }
@@ -14093,6 +15716,16 @@ func (ec *executionContext) childFields_FileInfo(ctx context.Context, field grap
 	return nil, fmt.Errorf("no field named %q was found under type FileInfo", field.Name)
 }
 
+func (ec *executionContext) childFields_HighlightPart(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "text":
+		return ec.fieldContext_HighlightPart_text(ctx, field)
+	case "matched":
+		return ec.fieldContext_HighlightPart_matched(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type HighlightPart", field.Name)
+}
+
 func (ec *executionContext) childFields_ImportSuitePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "suite":
@@ -14131,6 +15764,8 @@ func (ec *executionContext) childFields_Incident(ctx context.Context, field grap
 		return ec.fieldContext_Incident_openedAt(ctx, field)
 	case "resolvedAt":
 		return ec.fieldContext_Incident_resolvedAt(ctx, field)
+	case "notifications":
+		return ec.fieldContext_Incident_notifications(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Incident", field.Name)
 }
@@ -14235,6 +15870,8 @@ func (ec *executionContext) childFields_Notification(ctx context.Context, field 
 		return ec.fieldContext_Notification_createdAt(ctx, field)
 	case "deliveredAt":
 		return ec.fieldContext_Notification_deliveredAt(ctx, field)
+	case "alert":
+		return ec.fieldContext_Notification_alert(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Notification", field.Name)
 }
@@ -14291,8 +15928,64 @@ func (ec *executionContext) childFields_Organization(ctx context.Context, field 
 		return ec.fieldContext_Organization_members(ctx, field)
 	case "apiKeys":
 		return ec.fieldContext_Organization_apiKeys(ctx, field)
+	case "skills":
+		return ec.fieldContext_Organization_skills(ctx, field)
+	case "sources":
+		return ec.fieldContext_Organization_sources(ctx, field)
+	case "suites":
+		return ec.fieldContext_Organization_suites(ctx, field)
+	case "entries":
+		return ec.fieldContext_Organization_entries(ctx, field)
+	case "runs":
+		return ec.fieldContext_Organization_runs(ctx, field)
+	case "alerts":
+		return ec.fieldContext_Organization_alerts(ctx, field)
+	case "incidents":
+		return ec.fieldContext_Organization_incidents(ctx, field)
+	case "proposals":
+		return ec.fieldContext_Organization_proposals(ctx, field)
+	case "repoLinks":
+		return ec.fieldContext_Organization_repoLinks(ctx, field)
+	case "repoInstallations":
+		return ec.fieldContext_Organization_repoInstallations(ctx, field)
+	case "events":
+		return ec.fieldContext_Organization_events(ctx, field)
+	case "counts":
+		return ec.fieldContext_Organization_counts(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Organization", field.Name)
+}
+
+func (ec *executionContext) childFields_OrganizationCounts(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "skills":
+		return ec.fieldContext_OrganizationCounts_skills(ctx, field)
+	case "skillsByStatus":
+		return ec.fieldContext_OrganizationCounts_skillsByStatus(ctx, field)
+	case "sources":
+		return ec.fieldContext_OrganizationCounts_sources(ctx, field)
+	case "suites":
+		return ec.fieldContext_OrganizationCounts_suites(ctx, field)
+	case "entries":
+		return ec.fieldContext_OrganizationCounts_entries(ctx, field)
+	case "versions":
+		return ec.fieldContext_OrganizationCounts_versions(ctx, field)
+	case "installations":
+		return ec.fieldContext_OrganizationCounts_installations(ctx, field)
+	case "repoLinks":
+		return ec.fieldContext_OrganizationCounts_repoLinks(ctx, field)
+	case "firingAlerts":
+		return ec.fieldContext_OrganizationCounts_firingAlerts(ctx, field)
+	case "openIncidents":
+		return ec.fieldContext_OrganizationCounts_openIncidents(ctx, field)
+	case "pendingSuggestions":
+		return ec.fieldContext_OrganizationCounts_pendingSuggestions(ctx, field)
+	case "pendingProposals":
+		return ec.fieldContext_OrganizationCounts_pendingProposals(ctx, field)
+	case "members":
+		return ec.fieldContext_OrganizationCounts_members(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OrganizationCounts", field.Name)
 }
 
 func (ec *executionContext) childFields_PageInfo(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -14347,6 +16040,8 @@ func (ec *executionContext) childFields_Proposal(ctx context.Context, field grap
 		return ec.fieldContext_Proposal_appliedAt(ctx, field)
 	case "versionId":
 		return ec.fieldContext_Proposal_versionId(ctx, field)
+	case "version":
+		return ec.fieldContext_Proposal_version(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Proposal", field.Name)
 }
@@ -14569,6 +16264,10 @@ func (ec *executionContext) childFields_RegistryEntry(ctx context.Context, field
 		return ec.fieldContext_RegistryEntry_createdAt(ctx, field)
 	case "updatedAt":
 		return ec.fieldContext_RegistryEntry_updatedAt(ctx, field)
+	case "runs":
+		return ec.fieldContext_RegistryEntry_runs(ctx, field)
+	case "incidents":
+		return ec.fieldContext_RegistryEntry_incidents(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RegistryEntry", field.Name)
 }
@@ -14659,6 +16358,16 @@ func (ec *executionContext) childFields_RegistryVersion(ctx context.Context, fie
 		return ec.fieldContext_RegistryVersion_pushedBy(ctx, field)
 	case "pushedAt":
 		return ec.fieldContext_RegistryVersion_pushedAt(ctx, field)
+	case "previous":
+		return ec.fieldContext_RegistryVersion_previous(ctx, field)
+	case "installations":
+		return ec.fieldContext_RegistryVersion_installations(ctx, field)
+	case "runs":
+		return ec.fieldContext_RegistryVersion_runs(ctx, field)
+	case "publishAttempt":
+		return ec.fieldContext_RegistryVersion_publishAttempt(ctx, field)
+	case "proposals":
+		return ec.fieldContext_RegistryVersion_proposals(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RegistryVersion", field.Name)
 }
@@ -14711,6 +16420,8 @@ func (ec *executionContext) childFields_Release(ctx context.Context, field graph
 		return ec.fieldContext_Release_createdBy(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Release_createdAt(ctx, field)
+	case "entry":
+		return ec.fieldContext_Release_entry(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Release", field.Name)
 }
@@ -14811,6 +16522,10 @@ func (ec *executionContext) childFields_RepoInstallation(ctx context.Context, fi
 		return ec.fieldContext_RepoInstallation_createdAt(ctx, field)
 	case "updatedAt":
 		return ec.fieldContext_RepoInstallation_updatedAt(ctx, field)
+	case "repoLinks":
+		return ec.fieldContext_RepoInstallation_repoLinks(ctx, field)
+	case "sources":
+		return ec.fieldContext_RepoInstallation_sources(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RepoInstallation", field.Name)
 }
@@ -14999,6 +16714,24 @@ func (ec *executionContext) childFields_RunComparison(ctx context.Context, field
 	return nil, fmt.Errorf("no field named %q was found under type RunComparison", field.Name)
 }
 
+func (ec *executionContext) childFields_SearchHit(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "type":
+		return ec.fieldContext_SearchHit_type(ctx, field)
+	case "node":
+		return ec.fieldContext_SearchHit_node(ctx, field)
+	case "score":
+		return ec.fieldContext_SearchHit_score(ctx, field)
+	case "match":
+		return ec.fieldContext_SearchHit_match(ctx, field)
+	case "text":
+		return ec.fieldContext_SearchHit_text(ctx, field)
+	case "highlight":
+		return ec.fieldContext_SearchHit_highlight(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SearchHit", field.Name)
+}
+
 func (ec *executionContext) childFields_SignalAggregate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "skillName":
@@ -15017,6 +16750,8 @@ func (ec *executionContext) childFields_SignalAggregate(ctx context.Context, fie
 		return ec.fieldContext_SignalAggregate_lastSeenAt(ctx, field)
 	case "state":
 		return ec.fieldContext_SignalAggregate_state(ctx, field)
+	case "skill":
+		return ec.fieldContext_SignalAggregate_skill(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SignalAggregate", field.Name)
 }
@@ -15073,6 +16808,8 @@ func (ec *executionContext) childFields_SignalDetail(ctx context.Context, field 
 		return ec.fieldContext_SignalDetail_byWeek(ctx, field)
 	case "queryBuckets":
 		return ec.fieldContext_SignalDetail_queryBuckets(ctx, field)
+	case "skill":
+		return ec.fieldContext_SignalDetail_skill(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SignalDetail", field.Name)
 }
@@ -15115,6 +16852,8 @@ func (ec *executionContext) childFields_SignalSkill(ctx context.Context, field g
 		return ec.fieldContext_SignalSkill_lastSeenAt(ctx, field)
 	case "state":
 		return ec.fieldContext_SignalSkill_state(ctx, field)
+	case "skill":
+		return ec.fieldContext_SignalSkill_skill(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SignalSkill", field.Name)
 }
@@ -15199,6 +16938,12 @@ func (ec *executionContext) childFields_Skill(ctx context.Context, field graphql
 		return ec.fieldContext_Skill_sources(ctx, field)
 	case "suggestions":
 		return ec.fieldContext_Skill_suggestions(ctx, field)
+	case "suites":
+		return ec.fieldContext_Skill_suites(ctx, field)
+	case "runs":
+		return ec.fieldContext_Skill_runs(ctx, field)
+	case "submissions":
+		return ec.fieldContext_Skill_submissions(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Skill", field.Name)
 }
@@ -15265,6 +17010,16 @@ func (ec *executionContext) childFields_SkillRates(ctx context.Context, field gr
 		return ec.fieldContext_SkillRates_passRate(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SkillRates", field.Name)
+}
+
+func (ec *executionContext) childFields_SkillStatusCount(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "status":
+		return ec.fieldContext_SkillStatusCount_status(ctx, field)
+	case "count":
+		return ec.fieldContext_SkillStatusCount_count(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SkillStatusCount", field.Name)
 }
 
 func (ec *executionContext) childFields_Snapshot(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -15539,6 +17294,8 @@ func (ec *executionContext) childFields_SuiteRevision(ctx context.Context, field
 		return ec.fieldContext_SuiteRevision_createdBy(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_SuiteRevision_createdAt(ctx, field)
+	case "runs":
+		return ec.fieldContext_SuiteRevision_runs(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SuiteRevision", field.Name)
 }
@@ -15711,6 +17468,30 @@ func (ec *executionContext) childFields_User(ctx context.Context, field graphql.
 		return ec.fieldContext_User_role(ctx, field)
 	case "joinedAt":
 		return ec.fieldContext_User_joinedAt(ctx, field)
+	case "suites":
+		return ec.fieldContext_User_suites(ctx, field)
+	case "sources":
+		return ec.fieldContext_User_sources(ctx, field)
+	case "runs":
+		return ec.fieldContext_User_runs(ctx, field)
+	case "reviews":
+		return ec.fieldContext_User_reviews(ctx, field)
+	case "entries":
+		return ec.fieldContext_User_entries(ctx, field)
+	case "pushedVersions":
+		return ec.fieldContext_User_pushedVersions(ctx, field)
+	case "alerts":
+		return ec.fieldContext_User_alerts(ctx, field)
+	case "decidedProposals":
+		return ec.fieldContext_User_decidedProposals(ctx, field)
+	case "installations":
+		return ec.fieldContext_User_installations(ctx, field)
+	case "repoLinks":
+		return ec.fieldContext_User_repoLinks(ctx, field)
+	case "apiKeys":
+		return ec.fieldContext_User_apiKeys(ctx, field)
+	case "events":
+		return ec.fieldContext_User_events(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type User", field.Name)
 }
@@ -15771,6 +17552,8 @@ func (ec *executionContext) childFields_ValidationReport(ctx context.Context, fi
 		return ec.fieldContext_ValidationReport_rulesVersion(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_ValidationReport_createdAt(ctx, field)
+	case "source":
+		return ec.fieldContext_ValidationReport_source(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ValidationReport", field.Name)
 }
@@ -15986,6 +17769,14 @@ func (ec *executionContext) field_Alert_incidents_args(ctx context.Context, rawA
 		return nil, err
 	}
 	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.IncidentFilter, error) {
+			return ec.unmarshalOIncidentFilter2ᚖskillgraphᚋmodelsᚐIncidentFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
 	return args, nil
 }
 
@@ -16117,6 +17908,60 @@ func (ec *executionContext) field_EvalRun_results_args(ctx context.Context, rawA
 	return args, nil
 }
 
+func (ec *executionContext) field_EvalRun_suggestions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.SuggestionFilter, error) {
+			return ec.unmarshalOSuggestionFilter2ᚖskillgraphᚋmodelsᚐSuggestionFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) (*models.SuggestionOrder, error) {
+			return ec.unmarshalOSuggestionOrder2ᚖskillgraphᚋmodelsᚐSuggestionOrder(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg5
+	return args, nil
+}
+
 func (ec *executionContext) field_EvalSuggestion_evidence_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -16169,6 +18014,52 @@ func (ec *executionContext) field_EvalSuggestion_similar_args(ctx context.Contex
 	return args, nil
 }
 
+func (ec *executionContext) field_EvalSuite_reviews_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.ReviewFilter, error) {
+			return ec.unmarshalOReviewFilter2ᚖskillgraphᚋmodelsᚐReviewFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
 func (ec *executionContext) field_EvalSuite_revisions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -16208,6 +18099,52 @@ func (ec *executionContext) field_EvalSuite_revisions_args(ctx context.Context, 
 }
 
 func (ec *executionContext) field_EvalSuite_runs_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.RunFilter, error) {
+			return ec.unmarshalORunFilter2ᚖskillgraphᚋmodelsᚐRunFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_Incident_notifications_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
@@ -17087,6 +19024,52 @@ func (ec *executionContext) field_Mutation_uploadSource_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Organization_alerts_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.AlertFilter, error) {
+			return ec.unmarshalOAlertFilter2ᚖskillgraphᚋmodelsᚐAlertFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
 func (ec *executionContext) field_Organization_apiKeys_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -17125,6 +19108,152 @@ func (ec *executionContext) field_Organization_apiKeys_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Organization_entries_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.EntryFilter, error) {
+			return ec.unmarshalOEntryFilter2ᚖskillgraphᚋmodelsᚐEntryFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) (*models.EntryOrder, error) {
+			return ec.unmarshalOEntryOrder2ᚖskillgraphᚋmodelsᚐEntryOrder(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg5
+	return args, nil
+}
+
+func (ec *executionContext) field_Organization_events_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.EventFilter, error) {
+			return ec.unmarshalOEventFilter2ᚖskillgraphᚋmodelsᚐEventFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_Organization_incidents_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.IncidentFilter, error) {
+			return ec.unmarshalOIncidentFilter2ᚖskillgraphᚋmodelsᚐIncidentFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
 func (ec *executionContext) field_Organization_members_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -17160,6 +19289,328 @@ func (ec *executionContext) field_Organization_members_args(ctx context.Context,
 		return nil, err
 	}
 	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Organization_proposals_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.ProposalFilter, error) {
+			return ec.unmarshalOProposalFilter2ᚖskillgraphᚋmodelsᚐProposalFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_Organization_repoInstallations_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Organization_repoLinks_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Organization_runs_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.RunFilter, error) {
+			return ec.unmarshalORunFilter2ᚖskillgraphᚋmodelsᚐRunFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_Organization_skills_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.SkillFilter, error) {
+			return ec.unmarshalOSkillFilter2ᚖskillgraphᚋmodelsᚐSkillFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) (*models.SkillOrder, error) {
+			return ec.unmarshalOSkillOrder2ᚖskillgraphᚋmodelsᚐSkillOrder(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg5
+	return args, nil
+}
+
+func (ec *executionContext) field_Organization_sources_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.SourceFilter, error) {
+			return ec.unmarshalOSourceFilter2ᚖskillgraphᚋmodelsᚐSourceFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_Organization_suites_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.SuiteFilter, error) {
+			return ec.unmarshalOSuiteFilter2ᚖskillgraphᚋmodelsᚐSuiteFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) (*models.SuiteOrder, error) {
+			return ec.unmarshalOSuiteOrder2ᚖskillgraphᚋmodelsᚐSuiteOrder(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg5
 	return args, nil
 }
 
@@ -17240,6 +19691,14 @@ func (ec *executionContext) field_Query_alerts_args(ctx context.Context, rawArgs
 		return nil, err
 	}
 	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.AlertFilter, error) {
+			return ec.unmarshalOAlertFilter2ᚖskillgraphᚋmodelsᚐAlertFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
 	return args, nil
 }
 
@@ -17393,6 +19852,52 @@ func (ec *executionContext) field_Query_events_args(ctx context.Context, rawArgs
 	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
 		func(ctx context.Context, v any) (*models.EventFilter, error) {
 			return ec.unmarshalOEventFilter2ᚖskillgraphᚋmodelsᚐEventFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_incidents_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.IncidentFilter, error) {
+			return ec.unmarshalOIncidentFilter2ᚖskillgraphᚋmodelsᚐIncidentFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -17775,6 +20280,36 @@ func (ec *executionContext) field_Query_runs_args(ctx context.Context, rawArgs m
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_search_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "query",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["query"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "types",
+		func(ctx context.Context, v any) ([]models.SearchType, error) {
+			return ec.unmarshalOSearchType2ᚕskillgraphᚋmodelsᚐSearchTypeᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["types"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg2
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_signalAggregates_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -18086,6 +20621,60 @@ func (ec *executionContext) field_RegistryEntry_alerts_args(ctx context.Context,
 		return nil, err
 	}
 	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.AlertFilter, error) {
+			return ec.unmarshalOAlertFilter2ᚖskillgraphᚋmodelsᚐAlertFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_RegistryEntry_incidents_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.IncidentFilter, error) {
+			return ec.unmarshalOIncidentFilter2ᚖskillgraphᚋmodelsᚐIncidentFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
 	return args, nil
 }
 
@@ -18162,6 +20751,52 @@ func (ec *executionContext) field_RegistryEntry_releases_args(ctx context.Contex
 		return nil, err
 	}
 	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_RegistryEntry_runs_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.RunFilter, error) {
+			return ec.unmarshalORunFilter2ᚖskillgraphᚋmodelsᚐRunFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
 	return args, nil
 }
 
@@ -18253,6 +20888,220 @@ func (ec *executionContext) field_RegistryVersion_file_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_RegistryVersion_installations_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_RegistryVersion_proposals_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.ProposalFilter, error) {
+			return ec.unmarshalOProposalFilter2ᚖskillgraphᚋmodelsᚐProposalFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_RegistryVersion_runs_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.RunFilter, error) {
+			return ec.unmarshalORunFilter2ᚖskillgraphᚋmodelsᚐRunFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_RepoInstallation_repoLinks_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_RepoInstallation_sources_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.SourceFilter, error) {
+			return ec.unmarshalOSourceFilter2ᚖskillgraphᚋmodelsᚐSourceFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
 func (ec *executionContext) field_RepoLink_attempts_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -18288,6 +21137,14 @@ func (ec *executionContext) field_RepoLink_attempts_args(ctx context.Context, ra
 		return nil, err
 	}
 	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.AttemptFilter, error) {
+			return ec.unmarshalOAttemptFilter2ᚖskillgraphᚋmodelsᚐAttemptFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
 	return args, nil
 }
 
@@ -18326,6 +21183,60 @@ func (ec *executionContext) field_RepohostSource_reviews_args(ctx context.Contex
 		return nil, err
 	}
 	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.ReviewFilter, error) {
+			return ec.unmarshalOReviewFilter2ᚖskillgraphᚋmodelsᚐReviewFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_RepohostSource_runs_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.RunFilter, error) {
+			return ec.unmarshalORunFilter2ᚖskillgraphᚋmodelsᚐRunFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
 	return args, nil
 }
 
@@ -18532,6 +21443,14 @@ func (ec *executionContext) field_Skill_alerts_args(ctx context.Context, rawArgs
 		return nil, err
 	}
 	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.AlertFilter, error) {
+			return ec.unmarshalOAlertFilter2ᚖskillgraphᚋmodelsᚐAlertFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
 	return args, nil
 }
 
@@ -18620,6 +21539,14 @@ func (ec *executionContext) field_Skill_incidents_args(ctx context.Context, rawA
 		return nil, err
 	}
 	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.IncidentFilter, error) {
+			return ec.unmarshalOIncidentFilter2ᚖskillgraphᚋmodelsᚐIncidentFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
 	return args, nil
 }
 
@@ -18658,10 +21585,110 @@ func (ec *executionContext) field_Skill_proposals_args(ctx context.Context, rawA
 		return nil, err
 	}
 	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.ProposalFilter, error) {
+			return ec.unmarshalOProposalFilter2ᚖskillgraphᚋmodelsᚐProposalFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_Skill_runs_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.RunFilter, error) {
+			return ec.unmarshalORunFilter2ᚖskillgraphᚋmodelsᚐRunFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
 	return args, nil
 }
 
 func (ec *executionContext) field_Skill_sources_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.SourceFilter, error) {
+			return ec.unmarshalOSourceFilter2ᚖskillgraphᚋmodelsᚐSourceFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_Skill_submissions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
@@ -18745,6 +21772,60 @@ func (ec *executionContext) field_Skill_suggestions_args(ctx context.Context, ra
 	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) (*models.SuggestionOrder, error) {
 			return ec.unmarshalOSuggestionOrder2ᚖskillgraphᚋmodelsᚐSuggestionOrder(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg5
+	return args, nil
+}
+
+func (ec *executionContext) field_Skill_suites_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.SuiteFilter, error) {
+			return ec.unmarshalOSuiteFilter2ᚖskillgraphᚋmodelsᚐSuiteFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) (*models.SuiteOrder, error) {
+			return ec.unmarshalOSuiteOrder2ᚖskillgraphᚋmodelsᚐSuiteOrder(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -18840,6 +21921,60 @@ func (ec *executionContext) field_Snapshot_runs_args(ctx context.Context, rawArg
 		return nil, err
 	}
 	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.RunFilter, error) {
+			return ec.unmarshalORunFilter2ᚖskillgraphᚋmodelsᚐRunFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_SuiteRevision_runs_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.RunFilter, error) {
+			return ec.unmarshalORunFilter2ᚖskillgraphᚋmodelsᚐRunFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
 	return args, nil
 }
 
@@ -18878,6 +22013,60 @@ func (ec *executionContext) field_UploadSource_reviews_args(ctx context.Context,
 		return nil, err
 	}
 	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.ReviewFilter, error) {
+			return ec.unmarshalOReviewFilter2ᚖskillgraphᚋmodelsᚐReviewFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_UploadSource_runs_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.RunFilter, error) {
+			return ec.unmarshalORunFilter2ᚖskillgraphᚋmodelsᚐRunFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
 	return args, nil
 }
 
@@ -19046,6 +22235,542 @@ func (ec *executionContext) field_UploadSource_validationReports_args(ctx contex
 		return nil, err
 	}
 	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_User_alerts_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.AlertFilter, error) {
+			return ec.unmarshalOAlertFilter2ᚖskillgraphᚋmodelsᚐAlertFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_User_apiKeys_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_User_decidedProposals_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.ProposalFilter, error) {
+			return ec.unmarshalOProposalFilter2ᚖskillgraphᚋmodelsᚐProposalFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_User_entries_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.EntryFilter, error) {
+			return ec.unmarshalOEntryFilter2ᚖskillgraphᚋmodelsᚐEntryFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) (*models.EntryOrder, error) {
+			return ec.unmarshalOEntryOrder2ᚖskillgraphᚋmodelsᚐEntryOrder(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg5
+	return args, nil
+}
+
+func (ec *executionContext) field_User_events_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.EventFilter, error) {
+			return ec.unmarshalOEventFilter2ᚖskillgraphᚋmodelsᚐEventFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_User_installations_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_User_pushedVersions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_User_repoLinks_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_User_reviews_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.ReviewFilter, error) {
+			return ec.unmarshalOReviewFilter2ᚖskillgraphᚋmodelsᚐReviewFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_User_runs_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.RunFilter, error) {
+			return ec.unmarshalORunFilter2ᚖskillgraphᚋmodelsᚐRunFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_User_sources_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.SourceFilter, error) {
+			return ec.unmarshalOSourceFilter2ᚖskillgraphᚋmodelsᚐSourceFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_User_suites_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "page",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["page"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "perPage",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["perPage"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*models.SuiteFilter, error) {
+			return ec.unmarshalOSuiteFilter2ᚖskillgraphᚋmodelsᚐSuiteFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) (*models.SuiteOrder, error) {
+			return ec.unmarshalOSuiteOrder2ᚖskillgraphᚋmodelsᚐSuiteOrder(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg5
 	return args, nil
 }
 
@@ -19474,7 +23199,7 @@ func (ec *executionContext) _Alert_incidents(ctx context.Context, field graphql.
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Alert().Incidents(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+			return ec.Resolvers.Alert().Incidents(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.IncidentFilter))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Incident]) graphql.Marshaler {
@@ -21327,6 +25052,38 @@ func (ec *executionContext) fieldContext_CommunityBundle_bundle(_ context.Contex
 	return graphql.NewScalarFieldContext("CommunityBundle", field, true, true, errors.New("field of type JSON does not have child fields"))
 }
 
+func (ec *executionContext) _CommunityBundle_skill(ctx context.Context, field graphql.CollectedField, obj *models.CommunityBundle) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunityBundle_skill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.CommunityBundle().Skill(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalOSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CommunityBundle_skill(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CommunityBundle",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _CommunityBundleConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.CommunityBundle]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -21996,6 +25753,38 @@ func (ec *executionContext) _CommunitySummary_evalEntryCount(ctx context.Context
 }
 func (ec *executionContext) fieldContext_CommunitySummary_evalEntryCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("CommunitySummary", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _CommunitySummary_skill(ctx context.Context, field graphql.CollectedField, obj *models.CommunitySummary) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CommunitySummary_skill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.CommunitySummary().Skill(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalOSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CommunitySummary_skill(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CommunitySummary",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _ConnectRepositoryPayload_link(ctx context.Context, field graphql.CollectedField, obj *models.ConnectRepositoryPayload) (ret graphql.Marshaler) {
@@ -23136,6 +26925,38 @@ func (ec *executionContext) fieldContext_EvalResult_durationMs(_ context.Context
 	return graphql.NewScalarFieldContext("EvalResult", field, false, false, errors.New("field of type Int64 does not have child fields"))
 }
 
+func (ec *executionContext) _EvalResult_suggestion(ctx context.Context, field graphql.CollectedField, obj *models.EvalResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalResult_suggestion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.EvalResult().Suggestion(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EvalSuggestion) graphql.Marshaler {
+			return ec.marshalOEvalSuggestion2ᚖskillgraphᚋmodelsᚐEvalSuggestion(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EvalResult_suggestion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalResult",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalSuggestion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _EvalResultConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.EvalResult]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -23937,6 +27758,82 @@ func (ec *executionContext) fieldContext_EvalRun_createdAt(_ context.Context, fi
 	return graphql.NewScalarFieldContext("EvalRun", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
+func (ec *executionContext) _EvalRun_version(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.EvalRun().Version(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryVersion) graphql.Marshaler {
+			return ec.marshalORegistryVersion2ᚖskillgraphᚋmodelsᚐRegistryVersion(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalRun",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryVersion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalRun_suggestions(ctx context.Context, field graphql.CollectedField, obj *models.EvalRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalRun_suggestions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.EvalRun().Suggestions(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.SuggestionFilter), fc.Args["orderBy"].(*models.SuggestionOrder))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalSuggestion]) graphql.Marshaler {
+			return ec.marshalNEvalSuggestionConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalRun_suggestions(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalRun",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalSuggestionConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_EvalRun_suggestions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _EvalRunConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.EvalRun]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -24560,6 +28457,38 @@ func (ec *executionContext) _EvalSuggestion_createdAt(ctx context.Context, field
 }
 func (ec *executionContext) fieldContext_EvalSuggestion_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("EvalSuggestion", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _EvalSuggestion_skill(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuggestion_skill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.EvalSuggestion().Skill(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalOSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuggestion_skill(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalSuggestion",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _EvalSuggestionConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.EvalSuggestion]) (ret graphql.Marshaler) {
@@ -25254,7 +29183,7 @@ func (ec *executionContext) _EvalSuite_runs(ctx context.Context, field graphql.C
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.EvalSuite().Runs(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+			return ec.Resolvers.EvalSuite().Runs(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.RunFilter))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalRun]) graphql.Marshaler {
@@ -25282,6 +29211,82 @@ func (ec *executionContext) fieldContext_EvalSuite_runs(ctx context.Context, fie
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_EvalSuite_runs_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalSuite_skill(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuite) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuite_skill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.EvalSuite().Skill(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalOSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuite_skill(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalSuite",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EvalSuite_reviews(ctx context.Context, field graphql.CollectedField, obj *models.EvalSuite) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EvalSuite_reviews(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.EvalSuite().Reviews(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.ReviewFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.SuggestionReview]) graphql.Marshaler {
+			return ec.marshalNSuggestionReviewConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EvalSuite_reviews(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EvalSuite",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SuggestionReviewConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_EvalSuite_reviews_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -26390,6 +30395,52 @@ func (ec *executionContext) fieldContext_FileInfo_sha256(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("FileInfo", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _HighlightPart_text(ctx context.Context, field graphql.CollectedField, obj *models.HighlightPart) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HighlightPart_text(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Text, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_HighlightPart_text(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("HighlightPart", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _HighlightPart_matched(ctx context.Context, field graphql.CollectedField, obj *models.HighlightPart) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HighlightPart_matched(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Matched, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_HighlightPart_matched(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("HighlightPart", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
 func (ec *executionContext) _ImportSuitePayload_suite(ctx context.Context, field graphql.CollectedField, obj *models.ImportSuitePayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -26700,6 +30751,50 @@ func (ec *executionContext) _Incident_resolvedAt(ctx context.Context, field grap
 }
 func (ec *executionContext) fieldContext_Incident_resolvedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Incident", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Incident_notifications(ctx context.Context, field graphql.CollectedField, obj *models.Incident) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Incident_notifications(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Incident().Notifications(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Notification]) graphql.Marshaler {
+			return ec.marshalNNotificationConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Incident_notifications(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Incident",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NotificationConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Incident_notifications_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _IncidentConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Incident]) (ret graphql.Marshaler) {
@@ -29862,6 +33957,38 @@ func (ec *executionContext) fieldContext_Notification_deliveredAt(_ context.Cont
 	return graphql.NewScalarFieldContext("Notification", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
+func (ec *executionContext) _Notification_alert(ctx context.Context, field graphql.CollectedField, obj *models.Notification) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Notification_alert(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Notification().Alert(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Alert) graphql.Marshaler {
+			return ec.marshalNAlert2ᚖskillgraphᚋmodelsᚐAlert(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Notification_alert(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Notification",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Alert(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _NotificationAttempt_number(ctx context.Context, field graphql.CollectedField, obj *models.NotificationAttempt) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -30306,6 +34433,830 @@ func (ec *executionContext) fieldContext_Organization_apiKeys(ctx context.Contex
 		return fc, err
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _Organization_skills(ctx context.Context, field graphql.CollectedField, obj *models.Organization) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Organization_skills(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Organization().Skills(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.SkillFilter), fc.Args["orderBy"].(*models.SkillOrder))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Skill]) graphql.Marshaler {
+			return ec.marshalNSkillConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Organization_skills(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Organization",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SkillConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Organization_skills_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Organization_sources(ctx context.Context, field graphql.CollectedField, obj *models.Organization) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Organization_sources(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Organization().Sources(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.SourceFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.CloudSourceConnection) graphql.Marshaler {
+			return ec.marshalNCloudSourceConnection2ᚖskillgraphᚋmodelsᚐCloudSourceConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Organization_sources(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Organization",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CloudSourceConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Organization_sources_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Organization_suites(ctx context.Context, field graphql.CollectedField, obj *models.Organization) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Organization_suites(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Organization().Suites(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.SuiteFilter), fc.Args["orderBy"].(*models.SuiteOrder))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalSuite]) graphql.Marshaler {
+			return ec.marshalNEvalSuiteConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Organization_suites(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Organization",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalSuiteConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Organization_suites_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Organization_entries(ctx context.Context, field graphql.CollectedField, obj *models.Organization) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Organization_entries(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Organization().Entries(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.EntryFilter), fc.Args["orderBy"].(*models.EntryOrder))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.RegistryEntry]) graphql.Marshaler {
+			return ec.marshalNRegistryEntryConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Organization_entries(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Organization",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryEntryConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Organization_entries_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Organization_runs(ctx context.Context, field graphql.CollectedField, obj *models.Organization) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Organization_runs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Organization().Runs(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.RunFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalRun]) graphql.Marshaler {
+			return ec.marshalNEvalRunConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Organization_runs(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Organization",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalRunConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Organization_runs_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Organization_alerts(ctx context.Context, field graphql.CollectedField, obj *models.Organization) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Organization_alerts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Organization().Alerts(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.AlertFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Alert]) graphql.Marshaler {
+			return ec.marshalNAlertConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Organization_alerts(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Organization",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AlertConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Organization_alerts_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Organization_incidents(ctx context.Context, field graphql.CollectedField, obj *models.Organization) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Organization_incidents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Organization().Incidents(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.IncidentFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Incident]) graphql.Marshaler {
+			return ec.marshalNIncidentConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Organization_incidents(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Organization",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_IncidentConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Organization_incidents_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Organization_proposals(ctx context.Context, field graphql.CollectedField, obj *models.Organization) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Organization_proposals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Organization().Proposals(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.ProposalFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Proposal]) graphql.Marshaler {
+			return ec.marshalNProposalConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Organization_proposals(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Organization",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProposalConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Organization_proposals_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Organization_repoLinks(ctx context.Context, field graphql.CollectedField, obj *models.Organization) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Organization_repoLinks(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Organization().RepoLinks(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.RepoLink]) graphql.Marshaler {
+			return ec.marshalNRepoLinkConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Organization_repoLinks(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Organization",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoLinkConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Organization_repoLinks_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Organization_repoInstallations(ctx context.Context, field graphql.CollectedField, obj *models.Organization) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Organization_repoInstallations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Organization().RepoInstallations(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.RepoInstallation]) graphql.Marshaler {
+			return ec.marshalNRepoInstallationConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Organization_repoInstallations(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Organization",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoInstallationConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Organization_repoInstallations_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Organization_events(ctx context.Context, field graphql.CollectedField, obj *models.Organization) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Organization_events(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Organization().Events(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.EventFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Event]) graphql.Marshaler {
+			return ec.marshalNEventConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Organization_events(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Organization",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EventConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Organization_events_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Organization_counts(ctx context.Context, field graphql.CollectedField, obj *models.Organization) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Organization_counts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Organization().Counts(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.OrganizationCounts) graphql.Marshaler {
+			return ec.marshalNOrganizationCounts2ᚖskillgraphᚋmodelsᚐOrganizationCounts(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Organization_counts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Organization",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OrganizationCounts(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OrganizationCounts_skills(ctx context.Context, field graphql.CollectedField, obj *models.OrganizationCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OrganizationCounts_skills(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Skills(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OrganizationCounts_skills(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OrganizationCounts", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _OrganizationCounts_skillsByStatus(ctx context.Context, field graphql.CollectedField, obj *models.OrganizationCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OrganizationCounts_skillsByStatus(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SkillsByStatus(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.SkillStatusCount) graphql.Marshaler {
+			return ec.marshalNSkillStatusCount2ᚕᚖskillgraphᚋmodelsᚐSkillStatusCountᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OrganizationCounts_skillsByStatus(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OrganizationCounts",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SkillStatusCount(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OrganizationCounts_sources(ctx context.Context, field graphql.CollectedField, obj *models.OrganizationCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OrganizationCounts_sources(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Sources, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OrganizationCounts_sources(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OrganizationCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _OrganizationCounts_suites(ctx context.Context, field graphql.CollectedField, obj *models.OrganizationCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OrganizationCounts_suites(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Suites, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OrganizationCounts_suites(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OrganizationCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _OrganizationCounts_entries(ctx context.Context, field graphql.CollectedField, obj *models.OrganizationCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OrganizationCounts_entries(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Entries, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OrganizationCounts_entries(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OrganizationCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _OrganizationCounts_versions(ctx context.Context, field graphql.CollectedField, obj *models.OrganizationCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OrganizationCounts_versions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.OrganizationCounts().Versions(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OrganizationCounts_versions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OrganizationCounts", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _OrganizationCounts_installations(ctx context.Context, field graphql.CollectedField, obj *models.OrganizationCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OrganizationCounts_installations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.OrganizationCounts().Installations(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OrganizationCounts_installations(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OrganizationCounts", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _OrganizationCounts_repoLinks(ctx context.Context, field graphql.CollectedField, obj *models.OrganizationCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OrganizationCounts_repoLinks(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RepoLinks, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OrganizationCounts_repoLinks(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OrganizationCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _OrganizationCounts_firingAlerts(ctx context.Context, field graphql.CollectedField, obj *models.OrganizationCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OrganizationCounts_firingAlerts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FiringAlerts, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OrganizationCounts_firingAlerts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OrganizationCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _OrganizationCounts_openIncidents(ctx context.Context, field graphql.CollectedField, obj *models.OrganizationCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OrganizationCounts_openIncidents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OpenIncidents, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OrganizationCounts_openIncidents(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OrganizationCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _OrganizationCounts_pendingSuggestions(ctx context.Context, field graphql.CollectedField, obj *models.OrganizationCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OrganizationCounts_pendingSuggestions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.OrganizationCounts().PendingSuggestions(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OrganizationCounts_pendingSuggestions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OrganizationCounts", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _OrganizationCounts_pendingProposals(ctx context.Context, field graphql.CollectedField, obj *models.OrganizationCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OrganizationCounts_pendingProposals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PendingProposals, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OrganizationCounts_pendingProposals(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OrganizationCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _OrganizationCounts_members(ctx context.Context, field graphql.CollectedField, obj *models.OrganizationCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OrganizationCounts_members(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Members, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OrganizationCounts_members(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OrganizationCounts", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _PageInfo_hasNextPage(ctx context.Context, field graphql.CollectedField, obj *models.PageInfo) (ret graphql.Marshaler) {
@@ -30848,6 +35799,38 @@ func (ec *executionContext) _Proposal_versionId(ctx context.Context, field graph
 }
 func (ec *executionContext) fieldContext_Proposal_versionId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Proposal", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Proposal_version(ctx context.Context, field graphql.CollectedField, obj *models.Proposal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Proposal_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Proposal().Version(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryVersion) graphql.Marshaler {
+			return ec.marshalORegistryVersion2ᚖskillgraphᚋmodelsᚐRegistryVersion(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Proposal_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Proposal",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryVersion(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _ProposalConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Proposal]) (ret graphql.Marshaler) {
@@ -32381,7 +37364,7 @@ func (ec *executionContext) _Query_alerts(ctx context.Context, field graphql.Col
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Alerts(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+			return ec.Resolvers.Query().Alerts(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.AlertFilter))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Alert]) graphql.Marshaler {
@@ -33590,6 +38573,94 @@ func (ec *executionContext) fieldContext_Query_repoDeliveries(ctx context.Contex
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_incidents(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_incidents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Incidents(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.IncidentFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Incident]) graphql.Marshaler {
+			return ec.marshalNIncidentConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_incidents(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_IncidentConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_incidents_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_search(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_search(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Search(ctx, fc.Args["query"].(string), fc.Args["types"].([]models.SearchType), fc.Args["first"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.SearchHit) graphql.Marshaler {
+			return ec.marshalNSearchHit2ᚕᚖskillgraphᚋmodelsᚐSearchHitᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_search(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SearchHit(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_search_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query___type(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -34348,7 +39419,7 @@ func (ec *executionContext) _RegistryEntry_alerts(ctx context.Context, field gra
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.RegistryEntry().Alerts(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+			return ec.Resolvers.RegistryEntry().Alerts(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.AlertFilter))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Alert]) graphql.Marshaler {
@@ -34490,6 +39561,94 @@ func (ec *executionContext) _RegistryEntry_updatedAt(ctx context.Context, field 
 }
 func (ec *executionContext) fieldContext_RegistryEntry_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("RegistryEntry", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _RegistryEntry_runs(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntry_runs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RegistryEntry().Runs(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.RunFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalRun]) graphql.Marshaler {
+			return ec.marshalNEvalRunConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntry_runs(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryEntry",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalRunConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RegistryEntry_runs_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryEntry_incidents(ctx context.Context, field graphql.CollectedField, obj *models.RegistryEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryEntry_incidents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RegistryEntry().Incidents(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.IncidentFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Incident]) graphql.Marshaler {
+			return ec.marshalNIncidentConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryEntry_incidents(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryEntry",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_IncidentConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RegistryEntry_incidents_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _RegistryEntryConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RegistryEntry]) (ret graphql.Marshaler) {
@@ -35434,6 +40593,202 @@ func (ec *executionContext) fieldContext_RegistryVersion_pushedAt(_ context.Cont
 	return graphql.NewScalarFieldContext("RegistryVersion", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
+func (ec *executionContext) _RegistryVersion_previous(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_previous(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RegistryVersion().Previous(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryVersion) graphql.Marshaler {
+			return ec.marshalORegistryVersion2ᚖskillgraphᚋmodelsᚐRegistryVersion(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_previous(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryVersion",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryVersion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryVersion_installations(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_installations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RegistryVersion().Installations(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Installation]) graphql.Marshaler {
+			return ec.marshalNInstallationConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_installations(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryVersion",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InstallationConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RegistryVersion_installations_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryVersion_runs(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_runs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RegistryVersion().Runs(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.RunFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalRun]) graphql.Marshaler {
+			return ec.marshalNEvalRunConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_runs(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryVersion",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalRunConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RegistryVersion_runs_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryVersion_publishAttempt(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_publishAttempt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RegistryVersion().PublishAttempt(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.PublishAttempt) graphql.Marshaler {
+			return ec.marshalOPublishAttempt2ᚖskillgraphᚋmodelsᚐPublishAttempt(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_publishAttempt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryVersion",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PublishAttempt(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryVersion_proposals(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryVersion_proposals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RegistryVersion().Proposals(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.ProposalFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Proposal]) graphql.Marshaler {
+			return ec.marshalNProposalConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryVersion_proposals(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryVersion",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProposalConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RegistryVersion_proposals_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _RegistryVersionConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RegistryVersion]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -35826,6 +41181,38 @@ func (ec *executionContext) _Release_createdAt(ctx context.Context, field graphq
 }
 func (ec *executionContext) fieldContext_Release_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Release", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Release_entry(ctx context.Context, field graphql.CollectedField, obj *models.Release) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Release_entry(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Release().Entry(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryEntry) graphql.Marshaler {
+			return ec.marshalNRegistryEntry2ᚖskillgraphᚋmodelsᚐRegistryEntry(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Release_entry(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Release",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryEntry(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _ReleaseConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.Release]) (ret graphql.Marshaler) {
@@ -36576,6 +41963,94 @@ func (ec *executionContext) fieldContext_RepoInstallation_updatedAt(_ context.Co
 	return graphql.NewScalarFieldContext("RepoInstallation", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
+func (ec *executionContext) _RepoInstallation_repoLinks(ctx context.Context, field graphql.CollectedField, obj *models.RepoInstallation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallation_repoLinks(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RepoInstallation().RepoLinks(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.RepoLink]) graphql.Marshaler {
+			return ec.marshalNRepoLinkConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallation_repoLinks(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepoInstallation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoLinkConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RepoInstallation_repoLinks_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepoInstallation_sources(ctx context.Context, field graphql.CollectedField, obj *models.RepoInstallation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepoInstallation_sources(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RepoInstallation().Sources(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.SourceFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.CloudSourceConnection) graphql.Marshaler {
+			return ec.marshalNCloudSourceConnection2ᚖskillgraphᚋmodelsᚐCloudSourceConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepoInstallation_sources(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepoInstallation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CloudSourceConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RepoInstallation_sources_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _RepoInstallationConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.RepoInstallation]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -37109,7 +42584,7 @@ func (ec *executionContext) _RepoLink_attempts(ctx context.Context, field graphq
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.RepoLink().Attempts(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+			return ec.Resolvers.RepoLink().Attempts(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.AttemptFilter))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.PublishAttempt]) graphql.Marshaler {
@@ -37815,7 +43290,7 @@ func (ec *executionContext) _RepohostSource_reviews(ctx context.Context, field g
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.RepohostSource().Reviews(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+			return ec.Resolvers.RepohostSource().Reviews(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.ReviewFilter))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.SuggestionReview]) graphql.Marshaler {
@@ -37946,6 +43421,50 @@ func (ec *executionContext) fieldContext_RepohostSource_installation(_ context.C
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_RepoInstallation(ctx, field)
 		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepohostSource_runs(ctx context.Context, field graphql.CollectedField, obj *models.RepohostSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepohostSource_runs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RepohostSource().Runs(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.RunFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalRun]) graphql.Marshaler {
+			return ec.marshalNEvalRunConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepohostSource_runs(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepohostSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalRunConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RepohostSource_runs_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
 	}
 	return fc, nil
 }
@@ -38615,6 +44134,162 @@ func (ec *executionContext) fieldContext_RunComparison_caveat(_ context.Context,
 	return graphql.NewScalarFieldContext("RunComparison", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _SearchHit_type(ctx context.Context, field graphql.CollectedField, obj *models.SearchHit) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchHit_type(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Type, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.SearchType) graphql.Marshaler {
+			return ec.marshalNSearchType2skillgraphᚋmodelsᚐSearchType(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchHit_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchHit", field, false, false, errors.New("field of type SearchType does not have child fields"))
+}
+
+func (ec *executionContext) _SearchHit_node(ctx context.Context, field graphql.CollectedField, obj *models.SearchHit) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchHit_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SearchHit().Node(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.Node) graphql.Marshaler {
+			return ec.marshalONode2skillgraphᚋmodelsᚐNode(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchHit_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SearchHit",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SearchHit_score(ctx context.Context, field graphql.CollectedField, obj *models.SearchHit) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchHit_score(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Score, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchHit_score(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchHit", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SearchHit_match(ctx context.Context, field graphql.CollectedField, obj *models.SearchHit) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchHit_match(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Match, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.SearchMatch) graphql.Marshaler {
+			return ec.marshalNSearchMatch2skillgraphᚋmodelsᚐSearchMatch(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchHit_match(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchHit", field, false, false, errors.New("field of type SearchMatch does not have child fields"))
+}
+
+func (ec *executionContext) _SearchHit_text(ctx context.Context, field graphql.CollectedField, obj *models.SearchHit) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchHit_text(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Text, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchHit_text(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchHit", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SearchHit_highlight(ctx context.Context, field graphql.CollectedField, obj *models.SearchHit) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchHit_highlight(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Highlight, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*models.HighlightPart) graphql.Marshaler {
+			return ec.marshalNHighlightPart2ᚕᚖskillgraphᚋmodelsᚐHighlightPartᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchHit_highlight(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SearchHit",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_HighlightPart(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _SignalAggregate_skillName(ctx context.Context, field graphql.CollectedField, obj *models.SignalAggregate) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -38797,6 +44472,38 @@ func (ec *executionContext) _SignalAggregate_state(ctx context.Context, field gr
 }
 func (ec *executionContext) fieldContext_SignalAggregate_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SignalAggregate", field, true, false, errors.New("field of type SignalState does not have child fields"))
+}
+
+func (ec *executionContext) _SignalAggregate_skill(ctx context.Context, field graphql.CollectedField, obj *models.SignalAggregate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalAggregate_skill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SignalAggregate().Skill(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalOSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalAggregate_skill(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SignalAggregate",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _SignalAggregates_aggregates(ctx context.Context, field graphql.CollectedField, obj *models.SignalAggregates) (ret graphql.Marshaler) {
@@ -39281,6 +44988,38 @@ func (ec *executionContext) fieldContext_SignalDetail_queryBuckets(_ context.Con
 	return fc, nil
 }
 
+func (ec *executionContext) _SignalDetail_skill(ctx context.Context, field graphql.CollectedField, obj *models.SignalDetail) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalDetail_skill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SignalDetail().Skill(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalOSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalDetail_skill(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SignalDetail",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _SignalOverview_totalSignals(ctx context.Context, field graphql.CollectedField, obj *models.SignalOverview) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -39642,6 +45381,38 @@ func (ec *executionContext) _SignalSkill_state(ctx context.Context, field graphq
 }
 func (ec *executionContext) fieldContext_SignalSkill_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SignalSkill", field, true, false, errors.New("field of type SignalState does not have child fields"))
+}
+
+func (ec *executionContext) _SignalSkill_skill(ctx context.Context, field graphql.CollectedField, obj *models.SignalSkill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignalSkill_skill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SignalSkill().Skill(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalOSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignalSkill_skill(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SignalSkill",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _SignalWeek_week(ctx context.Context, field graphql.CollectedField, obj *models.SignalWeek) (ret graphql.Marshaler) {
@@ -40287,7 +46058,7 @@ func (ec *executionContext) _Skill_alerts(ctx context.Context, field graphql.Col
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Skill().Alerts(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+			return ec.Resolvers.Skill().Alerts(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.AlertFilter))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Alert]) graphql.Marshaler {
@@ -40331,7 +46102,7 @@ func (ec *executionContext) _Skill_incidents(ctx context.Context, field graphql.
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Skill().Incidents(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+			return ec.Resolvers.Skill().Incidents(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.IncidentFilter))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Incident]) graphql.Marshaler {
@@ -40494,7 +46265,7 @@ func (ec *executionContext) _Skill_proposals(ctx context.Context, field graphql.
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Skill().Proposals(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+			return ec.Resolvers.Skill().Proposals(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.ProposalFilter))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Proposal]) graphql.Marshaler {
@@ -40538,7 +46309,7 @@ func (ec *executionContext) _Skill_sources(ctx context.Context, field graphql.Co
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Skill().Sources(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+			return ec.Resolvers.Skill().Sources(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.SourceFilter))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *models.CloudSourceConnection) graphql.Marshaler {
@@ -40610,6 +46381,138 @@ func (ec *executionContext) fieldContext_Skill_suggestions(ctx context.Context, 
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Skill_suggestions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Skill_suites(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_suites(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Skill().Suites(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.SuiteFilter), fc.Args["orderBy"].(*models.SuiteOrder))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalSuite]) graphql.Marshaler {
+			return ec.marshalNEvalSuiteConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_suites(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Skill",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalSuiteConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Skill_suites_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Skill_runs(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_runs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Skill().Runs(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.RunFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalRun]) graphql.Marshaler {
+			return ec.marshalNEvalRunConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_runs(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Skill",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalRunConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Skill_runs_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Skill_submissions(ctx context.Context, field graphql.CollectedField, obj *models.Skill) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Skill_submissions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Skill().Submissions(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.CommunityBundle]) graphql.Marshaler {
+			return ec.marshalNCommunityBundleConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Skill_submissions(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Skill",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CommunityBundleConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Skill_submissions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -41115,6 +47018,52 @@ func (ec *executionContext) fieldContext_SkillRates_passRate(_ context.Context, 
 	return fc, nil
 }
 
+func (ec *executionContext) _SkillStatusCount_status(ctx context.Context, field graphql.CollectedField, obj *models.SkillStatusCount) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillStatusCount_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.SkillStatus) graphql.Marshaler {
+			return ec.marshalNSkillStatus2skillgraphᚋmodelsᚐSkillStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SkillStatusCount_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SkillStatusCount", field, false, false, errors.New("field of type SkillStatus does not have child fields"))
+}
+
+func (ec *executionContext) _SkillStatusCount_count(ctx context.Context, field graphql.CollectedField, obj *models.SkillStatusCount) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillStatusCount_count(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Count, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SkillStatusCount_count(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SkillStatusCount", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _Snapshot_id(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -41470,7 +47419,7 @@ func (ec *executionContext) _Snapshot_runs(ctx context.Context, field graphql.Co
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Snapshot().Runs(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+			return ec.Resolvers.Snapshot().Runs(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.RunFilter))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalRun]) graphql.Marshaler {
@@ -43500,6 +49449,50 @@ func (ec *executionContext) fieldContext_SuiteRevision_createdAt(_ context.Conte
 	return graphql.NewScalarFieldContext("SuiteRevision", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
+func (ec *executionContext) _SuiteRevision_runs(ctx context.Context, field graphql.CollectedField, obj *models.SuiteRevision) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuiteRevision_runs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.SuiteRevision().Runs(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.RunFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalRun]) graphql.Marshaler {
+			return ec.marshalNEvalRunConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuiteRevision_runs(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SuiteRevision",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalRunConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_SuiteRevision_runs_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _SuiteRevisionConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.SuiteRevision]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -45122,7 +51115,7 @@ func (ec *executionContext) _UploadSource_reviews(ctx context.Context, field gra
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.UploadSource().Reviews(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+			return ec.Resolvers.UploadSource().Reviews(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.ReviewFilter))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.SuggestionReview]) graphql.Marshaler {
@@ -45150,6 +51143,50 @@ func (ec *executionContext) fieldContext_UploadSource_reviews(ctx context.Contex
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_UploadSource_reviews_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UploadSource_runs(ctx context.Context, field graphql.CollectedField, obj *models.UploadSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UploadSource_runs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.UploadSource().Runs(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.RunFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalRun]) graphql.Marshaler {
+			return ec.marshalNEvalRunConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UploadSource_runs(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UploadSource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalRunConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_UploadSource_runs_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -45388,6 +51425,534 @@ func (ec *executionContext) _User_joinedAt(ctx context.Context, field graphql.Co
 }
 func (ec *executionContext) fieldContext_User_joinedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("User", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _User_suites(ctx context.Context, field graphql.CollectedField, obj *models.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_suites(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.User().Suites(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.SuiteFilter), fc.Args["orderBy"].(*models.SuiteOrder))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalSuite]) graphql.Marshaler {
+			return ec.marshalNEvalSuiteConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_User_suites(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "User",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalSuiteConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_User_suites_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _User_sources(ctx context.Context, field graphql.CollectedField, obj *models.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_sources(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.User().Sources(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.SourceFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.CloudSourceConnection) graphql.Marshaler {
+			return ec.marshalNCloudSourceConnection2ᚖskillgraphᚋmodelsᚐCloudSourceConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_User_sources(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "User",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CloudSourceConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_User_sources_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _User_runs(ctx context.Context, field graphql.CollectedField, obj *models.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_runs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.User().Runs(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.RunFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.EvalRun]) graphql.Marshaler {
+			return ec.marshalNEvalRunConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_User_runs(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "User",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalRunConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_User_runs_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _User_reviews(ctx context.Context, field graphql.CollectedField, obj *models.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_reviews(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.User().Reviews(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.ReviewFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.SuggestionReview]) graphql.Marshaler {
+			return ec.marshalNSuggestionReviewConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_User_reviews(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "User",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SuggestionReviewConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_User_reviews_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _User_entries(ctx context.Context, field graphql.CollectedField, obj *models.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_entries(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.User().Entries(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.EntryFilter), fc.Args["orderBy"].(*models.EntryOrder))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.RegistryEntry]) graphql.Marshaler {
+			return ec.marshalNRegistryEntryConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_User_entries(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "User",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryEntryConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_User_entries_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _User_pushedVersions(ctx context.Context, field graphql.CollectedField, obj *models.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_pushedVersions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.User().PushedVersions(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.RegistryVersion]) graphql.Marshaler {
+			return ec.marshalNRegistryVersionConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_User_pushedVersions(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "User",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryVersionConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_User_pushedVersions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _User_alerts(ctx context.Context, field graphql.CollectedField, obj *models.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_alerts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.User().Alerts(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.AlertFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Alert]) graphql.Marshaler {
+			return ec.marshalNAlertConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_User_alerts(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "User",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AlertConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_User_alerts_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _User_decidedProposals(ctx context.Context, field graphql.CollectedField, obj *models.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_decidedProposals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.User().DecidedProposals(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.ProposalFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Proposal]) graphql.Marshaler {
+			return ec.marshalNProposalConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_User_decidedProposals(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "User",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProposalConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_User_decidedProposals_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _User_installations(ctx context.Context, field graphql.CollectedField, obj *models.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_installations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.User().Installations(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Installation]) graphql.Marshaler {
+			return ec.marshalNInstallationConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_User_installations(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "User",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InstallationConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_User_installations_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _User_repoLinks(ctx context.Context, field graphql.CollectedField, obj *models.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_repoLinks(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.User().RepoLinks(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.RepoLink]) graphql.Marshaler {
+			return ec.marshalNRepoLinkConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_User_repoLinks(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "User",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoLinkConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_User_repoLinks_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _User_apiKeys(ctx context.Context, field graphql.CollectedField, obj *models.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_apiKeys(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.User().APIKeys(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.APIKey]) graphql.Marshaler {
+			return ec.marshalNApiKeyConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_User_apiKeys(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "User",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ApiKeyConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_User_apiKeys_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _User_events(ctx context.Context, field graphql.CollectedField, obj *models.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_events(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.User().Events(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["page"].(*int), fc.Args["perPage"].(*int), fc.Args["filter"].(*models.EventFilter))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Connection[models.Event]) graphql.Marshaler {
+			return ec.marshalNEventConnection2ᚖskillgraphᚋmodelsᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_User_events(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "User",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EventConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_User_events_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _UserConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.User]) (ret graphql.Marshaler) {
@@ -45856,6 +52421,38 @@ func (ec *executionContext) _ValidationReport_createdAt(ctx context.Context, fie
 }
 func (ec *executionContext) fieldContext_ValidationReport_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ValidationReport", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _ValidationReport_source(ctx context.Context, field graphql.CollectedField, obj *models.ValidationReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ValidationReport_source(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ValidationReport().Source(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+			return ec.marshalNCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ValidationReport_source(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ValidationReport",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _ValidationReportConnection_edges(ctx context.Context, field graphql.CollectedField, obj *models.Connection[models.ValidationReport]) (ret graphql.Marshaler) {
@@ -47479,6 +54076,50 @@ func (ec *executionContext) unmarshalInputAddMemberInput(ctx context.Context, ob
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputAlertFilter(ctx context.Context, obj any) (models.AlertFilter, error) {
+	var it models.AlertFilter
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"state", "type", "skillId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "state":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("state"))
+			data, err := ec.unmarshalOAlertState2ᚖskillgraphᚋmodelsᚐAlertState(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.State = graphql.OmittableOf(data)
+		case "type":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("type"))
+			data, err := ec.unmarshalOAlertType2ᚖskillgraphᚋmodelsᚐAlertType(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Type = graphql.OmittableOf(data)
+		case "skillId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("skillId"))
+			data, err := ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SkillID = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputApplySuggestionInput(ctx context.Context, obj any) (models.ApplySuggestionInput, error) {
 	var it models.ApplySuggestionInput
 	if obj == nil {
@@ -47567,6 +54208,43 @@ func (ec *executionContext) unmarshalInputApplySuggestionInput(ctx context.Conte
 				return it, err
 			}
 			it.InvocationType = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputAttemptFilter(ctx context.Context, obj any) (models.AttemptFilter, error) {
+	var it models.AttemptFilter
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"status", "trigger"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "status":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("status"))
+			data, err := ec.unmarshalOAttemptStatus2ᚖskillgraphᚋmodelsᚐAttemptStatus(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Status = graphql.OmittableOf(data)
+		case "trigger":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("trigger"))
+			data, err := ec.unmarshalOAttemptTrigger2ᚖskillgraphᚋmodelsᚐAttemptTrigger(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Trigger = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil
@@ -48191,6 +54869,43 @@ func (ec *executionContext) unmarshalInputEventFilter(ctx context.Context, obj a
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputIncidentFilter(ctx context.Context, obj any) (models.IncidentFilter, error) {
+	var it models.IncidentFilter
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"open", "skillId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "open":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("open"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Open = graphql.OmittableOf(data)
+		case "skillId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("skillId"))
+			data, err := ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SkillID = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputInstallEntryInput(ctx context.Context, obj any) (models.InstallEntryInput, error) {
 	var it models.InstallEntryInput
 	if obj == nil {
@@ -48476,6 +55191,36 @@ func (ec *executionContext) unmarshalInputRecordRunInput(ctx context.Context, ob
 				return it, err
 			}
 			it.Results = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputReviewFilter(ctx context.Context, obj any) (models.ReviewFilter, error) {
+	var it models.ReviewFilter
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"reviewStatus"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "reviewStatus":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reviewStatus"))
+			data, err := ec.unmarshalOReviewStatus2ᚖskillgraphᚋmodelsᚐReviewStatus(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ReviewStatus = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil
@@ -51080,6 +57825,44 @@ func (ec *executionContext) _CommunityBundle(ctx context.Context, sel ast.Select
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "skill":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._CommunityBundle_skill(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -51394,48 +58177,86 @@ func (ec *executionContext) _CommunitySummary(ctx context.Context, sel ast.Selec
 		case "skillName":
 			out.Values[i] = ec._CommunitySummary_skillName(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "submissionCount":
 			out.Values[i] = ec._CommunitySummary_submissionCount(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "contributorCount":
 			out.Values[i] = ec._CommunitySummary_contributorCount(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "latestSubmissionAt":
 			out.Values[i] = ec._CommunitySummary_latestSubmissionAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "totalSessions":
 			out.Values[i] = ec._CommunitySummary_totalSessions(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "gradedSessions":
 			out.Values[i] = ec._CommunitySummary_gradedSessions(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "passRate":
 			out.Values[i] = ec._CommunitySummary_passRate(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "positiveQueryCount":
 			out.Values[i] = ec._CommunitySummary_positiveQueryCount(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "evalEntryCount":
 			out.Values[i] = ec._CommunitySummary_evalEntryCount(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "skill":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._CommunitySummary_skill(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -52316,6 +59137,44 @@ func (ec *executionContext) _EvalResult(ctx context.Context, sel ast.SelectionSe
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "suggestion":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalResult_suggestion(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -52796,6 +59655,82 @@ func (ec *executionContext) _EvalRun(ctx context.Context, sel ast.SelectionSet, 
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "version":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalRun_version(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "suggestions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalRun_suggestions(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -53208,6 +60143,44 @@ func (ec *executionContext) _EvalSuggestion(ctx context.Context, sel ast.Selecti
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "skill":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalSuggestion_skill(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -53645,6 +60618,82 @@ func (ec *executionContext) _EvalSuite(ctx context.Context, sel ast.SelectionSet
 					}
 				}()
 				res = ec._EvalSuite_runs(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "skill":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalSuite_skill(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "reviews":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._EvalSuite_reviews(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -54409,6 +61458,49 @@ func (ec *executionContext) _FileInfo(ctx context.Context, sel ast.SelectionSet,
 	return out
 }
 
+var highlightPartImplementors = []string{"HighlightPart"}
+
+func (ec *executionContext) _HighlightPart(ctx context.Context, sel ast.SelectionSet, obj *models.HighlightPart) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, highlightPartImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("HighlightPart")
+		case "text":
+			out.Values[i] = ec._HighlightPart_text(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "matched":
+			out.Values[i] = ec._HighlightPart_matched(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var importSuitePayloadImplementors = []string{"ImportSuitePayload"}
 
 func (ec *executionContext) _ImportSuitePayload(ctx context.Context, sel ast.SelectionSet, obj *models.ImportSuitePayload) graphql.Marshaler {
@@ -54613,6 +61705,44 @@ func (ec *executionContext) _Incident(ctx context.Context, sel ast.SelectionSet,
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "notifications":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Incident_notifications(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -55721,6 +62851,44 @@ func (ec *executionContext) _Notification(ctx context.Context, sel ast.Selection
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "alert":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Notification_alert(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -56032,6 +63200,659 @@ func (ec *executionContext) _Organization(ctx context.Context, sel ast.Selection
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "skills":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Organization_skills(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "sources":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Organization_sources(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "suites":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Organization_suites(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "entries":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Organization_entries(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "runs":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Organization_runs(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "alerts":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Organization_alerts(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "incidents":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Organization_incidents(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "proposals":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Organization_proposals(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "repoLinks":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Organization_repoLinks(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "repoInstallations":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Organization_repoInstallations(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "events":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Organization_events(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "counts":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Organization_counts(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var organizationCountsImplementors = []string{"OrganizationCounts"}
+
+func (ec *executionContext) _OrganizationCounts(ctx context.Context, sel ast.SelectionSet, obj *models.OrganizationCounts) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, organizationCountsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OrganizationCounts")
+		case "skills":
+			out.Values[i] = ec._OrganizationCounts_skills(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "skillsByStatus":
+			out.Values[i] = ec._OrganizationCounts_skillsByStatus(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "sources":
+			out.Values[i] = ec._OrganizationCounts_sources(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "suites":
+			out.Values[i] = ec._OrganizationCounts_suites(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "entries":
+			out.Values[i] = ec._OrganizationCounts_entries(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "versions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._OrganizationCounts_versions(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "installations":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._OrganizationCounts_installations(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "repoLinks":
+			out.Values[i] = ec._OrganizationCounts_repoLinks(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "firingAlerts":
+			out.Values[i] = ec._OrganizationCounts_firingAlerts(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "openIncidents":
+			out.Values[i] = ec._OrganizationCounts_openIncidents(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pendingSuggestions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._OrganizationCounts_pendingSuggestions(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "pendingProposals":
+			out.Values[i] = ec._OrganizationCounts_pendingProposals(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "members":
+			out.Values[i] = ec._OrganizationCounts_members(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -56340,6 +64161,44 @@ func (ec *executionContext) _Proposal(ctx context.Context, sel ast.SelectionSet,
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "version":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Proposal_version(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -57854,6 +65713,50 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "incidents":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_incidents(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "search":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_search(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "__type":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Query___type(ctx, field)
@@ -58607,6 +66510,82 @@ func (ec *executionContext) _RegistryEntry(ctx context.Context, sel ast.Selectio
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "runs":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryEntry_runs(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "incidents":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryEntry_incidents(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -59315,6 +67294,196 @@ func (ec *executionContext) _RegistryVersion(ctx context.Context, sel ast.Select
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "previous":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryVersion_previous(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "installations":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryVersion_installations(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "runs":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryVersion_runs(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "publishAttempt":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryVersion_publishAttempt(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "proposals":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryVersion_proposals(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -59649,6 +67818,44 @@ func (ec *executionContext) _Release(ctx context.Context, sel ast.SelectionSet, 
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "entry":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Release_entry(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -60059,38 +68266,114 @@ func (ec *executionContext) _RepoInstallation(ctx context.Context, sel ast.Selec
 		case "id":
 			out.Values[i] = ec._RepoInstallation_id(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "installationId":
 			out.Values[i] = ec._RepoInstallation_installationId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "accountLogin":
 			out.Values[i] = ec._RepoInstallation_accountLogin(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "accountType":
 			out.Values[i] = ec._RepoInstallation_accountType(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "suspended":
 			out.Values[i] = ec._RepoInstallation_suspended(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "createdAt":
 			out.Values[i] = ec._RepoInstallation_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "updatedAt":
 			out.Values[i] = ec._RepoInstallation_updatedAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "repoLinks":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepoInstallation_repoLinks(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "sources":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepoInstallation_sources(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -61090,6 +69373,44 @@ func (ec *executionContext) _RepohostSource(ctx context.Context, sel ast.Selecti
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "runs":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RepohostSource_runs(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -61500,6 +69821,102 @@ func (ec *executionContext) _RunComparison(ctx context.Context, sel ast.Selectio
 	return out
 }
 
+var searchHitImplementors = []string{"SearchHit"}
+
+func (ec *executionContext) _SearchHit(ctx context.Context, sel ast.SelectionSet, obj *models.SearchHit) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, searchHitImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SearchHit")
+		case "type":
+			out.Values[i] = ec._SearchHit_type(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "node":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SearchHit_node(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "score":
+			out.Values[i] = ec._SearchHit_score(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "match":
+			out.Values[i] = ec._SearchHit_match(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "text":
+			out.Values[i] = ec._SearchHit_text(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "highlight":
+			out.Values[i] = ec._SearchHit_highlight(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var signalAggregateImplementors = []string{"SignalAggregate"}
 
 func (ec *executionContext) _SignalAggregate(ctx context.Context, sel ast.SelectionSet, obj *models.SignalAggregate) graphql.Marshaler {
@@ -61515,43 +69932,81 @@ func (ec *executionContext) _SignalAggregate(ctx context.Context, sel ast.Select
 		case "skillName":
 			out.Values[i] = ec._SignalAggregate_skillName(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "signalType":
 			out.Values[i] = ec._SignalAggregate_signalType(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "totalSignals":
 			out.Values[i] = ec._SignalAggregate_totalSignals(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "avgConfidence":
 			out.Values[i] = ec._SignalAggregate_avgConfidence(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "cohorts":
 			out.Values[i] = ec._SignalAggregate_cohorts(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "firstSeenAt":
 			out.Values[i] = ec._SignalAggregate_firstSeenAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "lastSeenAt":
 			out.Values[i] = ec._SignalAggregate_lastSeenAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "state":
 			out.Values[i] = ec._SignalAggregate_state(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "skill":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SignalAggregate_skill(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -61694,58 +70149,96 @@ func (ec *executionContext) _SignalDetail(ctx context.Context, sel ast.Selection
 		case "skillName":
 			out.Values[i] = ec._SignalDetail_skillName(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "totalSignals":
 			out.Values[i] = ec._SignalDetail_totalSignals(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "triggeredCount":
 			out.Values[i] = ec._SignalDetail_triggeredCount(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "missedCount":
 			out.Values[i] = ec._SignalDetail_missedCount(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "triggerRate":
 			out.Values[i] = ec._SignalDetail_triggerRate(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "missedShare":
 			out.Values[i] = ec._SignalDetail_missedShare(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "lastSeenAt":
 			out.Values[i] = ec._SignalDetail_lastSeenAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "state":
 			out.Values[i] = ec._SignalDetail_state(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "byType":
 			out.Values[i] = ec._SignalDetail_byType(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "byWeek":
 			out.Values[i] = ec._SignalDetail_byWeek(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "queryBuckets":
 			out.Values[i] = ec._SignalDetail_queryBuckets(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "skill":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SignalDetail_skill(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -61850,43 +70343,81 @@ func (ec *executionContext) _SignalSkill(ctx context.Context, sel ast.SelectionS
 		case "skillName":
 			out.Values[i] = ec._SignalSkill_skillName(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "totalSignals":
 			out.Values[i] = ec._SignalSkill_totalSignals(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "triggeredCount":
 			out.Values[i] = ec._SignalSkill_triggeredCount(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "missedCount":
 			out.Values[i] = ec._SignalSkill_missedCount(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "triggerRate":
 			out.Values[i] = ec._SignalSkill_triggerRate(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "missedShare":
 			out.Values[i] = ec._SignalSkill_missedShare(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "lastSeenAt":
 			out.Values[i] = ec._SignalSkill_lastSeenAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "state":
 			out.Values[i] = ec._SignalSkill_state(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "skill":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SignalSkill_skill(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -62679,6 +71210,120 @@ func (ec *executionContext) _Skill(ctx context.Context, sel ast.SelectionSet, ob
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "suites":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_suites(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "runs":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_runs(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "submissions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Skill_submissions(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -62993,6 +71638,49 @@ func (ec *executionContext) _SkillRates(ctx context.Context, sel ast.SelectionSe
 		case "passRate":
 			out.Values[i] = ec._SkillRates_passRate(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var skillStatusCountImplementors = []string{"SkillStatusCount"}
+
+func (ec *executionContext) _SkillStatusCount(ctx context.Context, sel ast.SelectionSet, obj *models.SkillStatusCount) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, skillStatusCountImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SkillStatusCount")
+		case "status":
+			out.Values[i] = ec._SkillStatusCount_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "count":
+			out.Values[i] = ec._SkillStatusCount_count(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -64633,6 +73321,44 @@ func (ec *executionContext) _SuiteRevision(ctx context.Context, sel ast.Selectio
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "runs":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SuiteRevision_runs(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -65791,6 +74517,44 @@ func (ec *executionContext) _UploadSource(ctx context.Context, sel ast.Selection
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "runs":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._UploadSource_runs(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -65885,23 +74649,479 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 		case "id":
 			out.Values[i] = ec._User_id(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "email":
 			out.Values[i] = ec._User_email(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "role":
 			out.Values[i] = ec._User_role(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "joinedAt":
 			out.Values[i] = ec._User_joinedAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "suites":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._User_suites(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "sources":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._User_sources(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "runs":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._User_runs(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "reviews":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._User_reviews(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "entries":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._User_entries(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "pushedVersions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._User_pushedVersions(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "alerts":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._User_alerts(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "decidedProposals":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._User_decidedProposals(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "installations":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._User_installations(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "repoLinks":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._User_repoLinks(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "apiKeys":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._User_apiKeys(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "events":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._User_events(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -66190,6 +75410,44 @@ func (ec *executionContext) _ValidationReport(ctx context.Context, sel ast.Selec
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "source":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ValidationReport_source(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -68028,6 +77286,32 @@ func (ec *executionContext) marshalNFloat2float64(ctx context.Context, sel ast.S
 	return graphql.WrapContextMarshaler(ctx, res)
 }
 
+func (ec *executionContext) marshalNHighlightPart2ᚕᚖskillgraphᚋmodelsᚐHighlightPartᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.HighlightPart) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNHighlightPart2ᚖskillgraphᚋmodelsᚐHighlightPart(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNHighlightPart2ᚖskillgraphᚋmodelsᚐHighlightPart(ctx context.Context, sel ast.SelectionSet, v *models.HighlightPart) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._HighlightPart(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx context.Context, v any) (ids.ID, error) {
 	var res ids.ID
 	err := res.UnmarshalGQL(v)
@@ -68426,6 +77710,16 @@ func (ec *executionContext) marshalNOrganization2ᚖskillgraphᚋmodelsᚐOrgani
 		return graphql.Null
 	}
 	return ec._Organization(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNOrganizationCounts2ᚖskillgraphᚋmodelsᚐOrganizationCounts(ctx context.Context, sel ast.SelectionSet, v *models.OrganizationCounts) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._OrganizationCounts(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNPageInfo2ᚖskillgraphᚋmodelsᚐPageInfo(ctx context.Context, sel ast.SelectionSet, v *models.PageInfo) graphql.Marshaler {
@@ -69155,6 +78449,52 @@ func (ec *executionContext) marshalNRunVariant2skillgraphᚋmodelsᚐRunVariant(
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) marshalNSearchHit2ᚕᚖskillgraphᚋmodelsᚐSearchHitᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.SearchHit) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSearchHit2ᚖskillgraphᚋmodelsᚐSearchHit(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSearchHit2ᚖskillgraphᚋmodelsᚐSearchHit(ctx context.Context, sel ast.SelectionSet, v *models.SearchHit) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SearchHit(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNSearchMatch2skillgraphᚋmodelsᚐSearchMatch(ctx context.Context, v any) (models.SearchMatch, error) {
+	var res models.SearchMatch
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSearchMatch2skillgraphᚋmodelsᚐSearchMatch(ctx context.Context, sel ast.SelectionSet, v models.SearchMatch) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) unmarshalNSearchType2skillgraphᚋmodelsᚐSearchType(ctx context.Context, v any) (models.SearchType, error) {
+	var res models.SearchType
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSearchType2skillgraphᚋmodelsᚐSearchType(ctx context.Context, sel ast.SelectionSet, v models.SearchType) graphql.Marshaler {
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
 func (ec *executionContext) marshalNSignalAggregate2ᚕᚖskillgraphᚋmodelsᚐSignalAggregateᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.SignalAggregate) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -69447,6 +78787,32 @@ func (ec *executionContext) unmarshalNSkillStatus2skillgraphᚋmodelsᚐSkillSta
 
 func (ec *executionContext) marshalNSkillStatus2skillgraphᚋmodelsᚐSkillStatus(ctx context.Context, sel ast.SelectionSet, v models.SkillStatus) graphql.Marshaler {
 	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) marshalNSkillStatusCount2ᚕᚖskillgraphᚋmodelsᚐSkillStatusCountᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.SkillStatusCount) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSkillStatusCount2ᚖskillgraphᚋmodelsᚐSkillStatusCount(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSkillStatusCount2ᚖskillgraphᚋmodelsᚐSkillStatusCount(ctx context.Context, sel ast.SelectionSet, v *models.SkillStatusCount) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SkillStatusCount(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNSnapshot2ᚕᚖskillgraphᚋmodelsᚐSnapshotᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Snapshot) graphql.Marshaler {
@@ -70431,6 +79797,46 @@ func (ec *executionContext) marshalOAlert2ᚖskillgraphᚋmodelsᚐAlert(ctx con
 	return ec._Alert(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOAlertFilter2ᚖskillgraphᚋmodelsᚐAlertFilter(ctx context.Context, v any) (*models.AlertFilter, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputAlertFilter(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOAlertState2ᚖskillgraphᚋmodelsᚐAlertState(ctx context.Context, v any) (*models.AlertState, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.AlertState)
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOAlertState2ᚖskillgraphᚋmodelsᚐAlertState(ctx context.Context, sel ast.SelectionSet, v *models.AlertState) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) unmarshalOAlertType2ᚖskillgraphᚋmodelsᚐAlertType(ctx context.Context, v any) (*models.AlertType, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.AlertType)
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOAlertType2ᚖskillgraphᚋmodelsᚐAlertType(ctx context.Context, sel ast.SelectionSet, v *models.AlertType) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
 func (ec *executionContext) marshalOApplyProposalPayload2ᚖskillgraphᚋmodelsᚐApplyProposalPayload(ctx context.Context, sel ast.SelectionSet, v *models.ApplyProposalPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -70457,6 +79863,46 @@ func (ec *executionContext) marshalOArchiveSuitePayload2ᚖskillgraphᚋmodels�
 		return graphql.Null
 	}
 	return ec._ArchiveSuitePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOAttemptFilter2ᚖskillgraphᚋmodelsᚐAttemptFilter(ctx context.Context, v any) (*models.AttemptFilter, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputAttemptFilter(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOAttemptStatus2ᚖskillgraphᚋmodelsᚐAttemptStatus(ctx context.Context, v any) (*models.AttemptStatus, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.AttemptStatus)
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOAttemptStatus2ᚖskillgraphᚋmodelsᚐAttemptStatus(ctx context.Context, sel ast.SelectionSet, v *models.AttemptStatus) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) unmarshalOAttemptTrigger2ᚖskillgraphᚋmodelsᚐAttemptTrigger(ctx context.Context, v any) (*models.AttemptTrigger, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.AttemptTrigger)
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOAttemptTrigger2ᚖskillgraphᚋmodelsᚐAttemptTrigger(ctx context.Context, sel ast.SelectionSet, v *models.AttemptTrigger) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return graphql.WrapContextMarshaler(ctx, v)
 }
 
 func (ec *executionContext) marshalOBindInstallationPayload2ᚖskillgraphᚋmodelsᚐBindInstallationPayload(ctx context.Context, sel ast.SelectionSet, v *models.BindInstallationPayload) graphql.Marshaler {
@@ -70786,6 +80232,14 @@ func (ec *executionContext) marshalOImportSuitePayload2ᚖskillgraphᚋmodelsᚐ
 	return ec._ImportSuitePayload(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOIncidentFilter2ᚖskillgraphᚋmodelsᚐIncidentFilter(ctx context.Context, v any) (*models.IncidentFilter, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputIncidentFilter(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalOInstallEntryPayload2ᚖskillgraphᚋmodelsᚐInstallEntryPayload(ctx context.Context, sel ast.SelectionSet, v *models.InstallEntryPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -71072,6 +80526,30 @@ func (ec *executionContext) marshalORepoLink2ᚖskillgraphᚋmodelsᚐRepoLink(c
 	return ec._RepoLink(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOReviewFilter2ᚖskillgraphᚋmodelsᚐReviewFilter(ctx context.Context, v any) (*models.ReviewFilter, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputReviewFilter(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOReviewStatus2ᚖskillgraphᚋmodelsᚐReviewStatus(ctx context.Context, v any) (*models.ReviewStatus, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(models.ReviewStatus)
+	err := res.UnmarshalGQLContext(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOReviewStatus2ᚖskillgraphᚋmodelsᚐReviewStatus(ctx context.Context, sel ast.SelectionSet, v *models.ReviewStatus) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return graphql.WrapContextMarshaler(ctx, v)
+}
+
 func (ec *executionContext) marshalOReviewSuggestionPayload2ᚖskillgraphᚋmodelsᚐReviewSuggestionPayload(ctx context.Context, sel ast.SelectionSet, v *models.ReviewSuggestionPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -71161,6 +80639,42 @@ func (ec *executionContext) marshalORunVariant2ᚖskillgraphᚋmodelsᚐRunVaria
 		return graphql.Null
 	}
 	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) unmarshalOSearchType2ᚕskillgraphᚋmodelsᚐSearchTypeᚄ(ctx context.Context, v any) ([]models.SearchType, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]models.SearchType, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNSearchType2skillgraphᚋmodelsᚐSearchType(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOSearchType2ᚕskillgraphᚋmodelsᚐSearchTypeᚄ(ctx context.Context, sel ast.SelectionSet, v []models.SearchType) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSearchType2skillgraphᚋmodelsᚐSearchType(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalOSignalDetail2ᚖskillgraphᚋmodelsᚐSignalDetail(ctx context.Context, sel ast.SelectionSet, v *models.SignalDetail) graphql.Marshaler {

@@ -17,11 +17,11 @@ var (
 	ProposalDecider    = one("Proposal.decidedBy", func(p *models.Proposal) *ids.ID { return p.DecidedByID }, store.Org.UsersByID)
 	ProposalSkill      = one("Proposal.skill", func(p *models.Proposal) *ids.ID { return p.SkillID }, store.Org.SkillsByID)
 	SkillCommunity     = one("Skill.community", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.BundleSummariesOf)
-	SkillProposals     = page("Skill.proposals", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.ProposalsOf)
+	SkillProposals     = list("Skill.proposals", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.ProposalsOf)
 	SkillSignals       = one("Skill.signals", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.SignalsOf)
 	ViewerSubmissions  = page("Viewer.submissions", func(v *models.Viewer) *ids.ID { return &v.UserID }, store.Org.BundlesOf)
 	AlertAuthor        = one("Alert.createdBy", func(a *models.Alert) *ids.ID { return a.CreatedByID }, store.Org.UsersByID)
-	AlertIncidents     = page("Alert.incidents", func(a *models.Alert) *ids.ID { return &a.ID }, store.Org.IncidentsOfAlerts)
+	AlertIncidents     = list("Alert.incidents", func(a *models.Alert) *ids.ID { return &a.ID }, store.Org.IncidentsOfAlerts)
 	AlertNotifications = page("Alert.notifications", func(a *models.Alert) *ids.ID { return &a.ID }, store.Org.NotificationsOf)
 	AlertSkill         = one("Alert.skill", func(a *models.Alert) *ids.ID { return a.SkillID }, store.Org.SkillsByID)
 	DryRunSkill        = one("DryRunDay.skill", func(d *models.DryRunDay) *ids.ID { return &d.SkillID }, store.Org.SkillsByID)
@@ -29,8 +29,8 @@ var (
 	IncidentSkill      = one("Incident.skill", func(i *models.Incident) *ids.ID { return &i.SkillID }, store.Org.SkillsByID)
 	NoticeAttempts     = one("Notification.attempts", func(n *models.Notification) *ids.ID { return &n.ID }, store.Org.AttemptsOf)
 	NoticeIncident     = one("Notification.incident", func(n *models.Notification) *ids.ID { return &n.IncidentID }, store.Org.IncidentsByID)
-	SkillAlerts        = page("Skill.alerts", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.AlertsOf)
-	SkillIncidents     = page("Skill.incidents", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.IncidentsOfSkills)
+	SkillAlerts        = list("Skill.alerts", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.AlertsOf)
+	SkillIncidents     = list("Skill.incidents", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.IncidentsOfSkills)
 	APIKeyUser         = one("ApiKey.user", func(k *models.APIKey) *ids.ID { return &k.UserID }, store.Org.UsersByID)
 	EventActor         = one("Event.actor", func(e *models.Event) *ids.ID { return e.ActorID }, store.Org.UsersByID)
 	EventObject        = one("Event.object", func(e *models.Event) *ids.ID { return &e.ObjectID }, nodes)
@@ -52,7 +52,7 @@ var (
 	ViewerOrg          = one("Viewer.organization", func(v *models.Viewer) *ids.ID { return &v.OrgID }, store.Org.OrganizationsByID)
 	ViewerUser         = one("Viewer.user", func(v *models.Viewer) *ids.ID { return &v.UserID }, store.Org.UsersByID)
 	EntryByID          = one("Query.entry", func(id *ids.ID) *ids.ID { return id }, store.Org.EntriesByID)
-	EntryAlerts        = page("RegistryEntry.alerts", ownSkill, store.Org.AlertsOf)
+	EntryAlerts        = list("RegistryEntry.alerts", ownSkill, store.Org.AlertsOf)
 	EntryAuthor        = one("RegistryEntry.createdBy", func(e *models.RegistryEntry) *ids.ID { return e.CreatedByID }, store.Org.UsersByID)
 	EntryCurrent       = one("RegistryEntry.currentVersion", func(e *models.RegistryEntry) *ids.ID { return e.CurrentVersionID }, store.Org.VersionsByID)
 	EntryEvidence      = one("RegistryEntry.evidence", func(e *models.RegistryEntry) *ids.ID { return &e.ID }, store.Org.EntryEvidenceOf)
@@ -79,7 +79,7 @@ var (
 	AttemptLink        = one("PublishAttempt.link", func(a *models.PublishAttempt) *ids.ID { return &a.LinkID }, store.Org.RepoLinksByID)
 	AttemptVersion     = one("PublishAttempt.version", func(a *models.PublishAttempt) *ids.ID { return a.VersionID }, store.Org.VersionsByID)
 	EntryLink          = one("RegistryEntry.repoLink", func(e *models.RegistryEntry) *ids.ID { return &e.ID }, store.Org.RepoLinksOfEntries)
-	LinkAttempts       = page("RepoLink.attempts", func(l *models.RepoLink) *ids.ID { return &l.ID }, store.Org.AttemptsOfLinks)
+	LinkAttempts       = list("RepoLink.attempts", func(l *models.RepoLink) *ids.ID { return &l.ID }, store.Org.AttemptsOfLinks)
 	LinkAuthor         = one("RepoLink.createdBy", func(l *models.RepoLink) *ids.ID { return l.CreatedByID }, store.Org.UsersByID)
 	LinkEntry          = one("RepoLink.entry", func(l *models.RepoLink) *ids.ID { return &l.EntryID }, store.Org.EntriesByID)
 	LinkInstallation   = one("RepoLink.installation", func(l *models.RepoLink) *ids.ID { return &l.RepoInstallationID }, store.Org.RepoInstallationsByID)
@@ -88,7 +88,7 @@ var (
 	// The edges of contributions.
 
 	ReportSnapshot     = one("ValidationReport.snapshot", func(r *models.ValidationReport) *ids.ID { return &r.SnapshotID }, store.Org.SnapshotsByID)
-	SkillSources       = page("Skill.sources", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.SourcesOf)
+	SkillSources       = list("Skill.sources", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.SourcesOf)
 	SnapshotAuthor     = one("Snapshot.createdBy", func(s *models.Snapshot) *ids.ID { return s.CreatedByID }, store.Org.UsersByID)
 	SnapshotFile       = oneBy("Snapshot.file", func(s *models.Snapshot) *ids.ID { return &s.ID }, store.Org.FileAt)
 	SnapshotFiles      = page("Snapshot.files", func(s *models.Snapshot) *ids.ID { return &s.ID }, store.Org.FilesOf)
@@ -125,15 +125,103 @@ var (
 	SuggestionSimilar  = many("EvalSuggestion.similar", func(s *models.EvalSuggestion) *ids.ID { return &s.ID }, store.Org.SimilarTo)
 	ReviewSource       = one("SuggestionReview.cloudSource", func(r *models.SuggestionReview) *ids.ID { return &r.SourceID }, store.Org.SourcesByID)
 	RunSnapshot        = one("EvalRun.snapshot", func(r *models.EvalRun) *ids.ID { return r.SnapshotID }, store.Org.SnapshotsByID)
-	SnapshotRuns       = page("Snapshot.runs", func(s *models.Snapshot) *ids.ID { return &s.ID }, store.Org.RunsOfSnapshots)
-	SourceReviews      = page("CloudSource.reviews", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.ReviewsOf)
+	SnapshotRuns       = list("Snapshot.runs", func(s *models.Snapshot) *ids.ID { return &s.ID }, store.Org.RunsOfSnapshots)
+	SourceReviews      = list("CloudSource.reviews", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.ReviewsOf)
 	SourceSuggestions  = list("CloudSource.suggestions", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.SuggestionsOf)
 	SuggestionSource   = one("EvalSuggestion.cloudSource", func(s *models.EvalSuggestion) *ids.ID { return &s.SourceID }, store.Org.SourcesByID)
-	SuiteRuns          = page("EvalSuite.runs", func(s *models.EvalSuite) *ids.ID { return &s.ID }, store.Org.RunsOf)
+	SuiteRuns          = list("EvalSuite.runs", func(s *models.EvalSuite) *ids.ID { return &s.ID }, store.Org.RunsOf)
+
+	SkillBundles     = page("Skill.submissions", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.BundlesOfSkills)
+	SkillRuns        = list("Skill.runs", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.RunsOfSkills)
+	SkillSuites      = list("Skill.suites", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.SuitesOfSkills)
+	SourceRuns       = list("CloudSource.runs", func(s *models.CloudSource) *ids.ID { return &s.ID }, store.Org.RunsOfSources)
+	ReportSource     = one("ValidationReport.source", func(r *models.ValidationReport) *ids.ID { return &r.SourceID }, store.Org.SourcesByID)
+	SuiteReviews     = list("EvalSuite.reviews", func(s *models.EvalSuite) *ids.ID { return &s.ID }, store.Org.ReviewsOfSuites)
+	SuiteSkill       = one("EvalSuite.skill", func(s *models.EvalSuite) *ids.ID { return s.SourceID }, store.Org.SkillsOfSources)
+	RevisionRuns     = list("SuiteRevision.runs", func(r *models.SuiteRevision) *ids.ID { return &r.ID }, store.Org.RunsOfRevisions)
+	RunSuggestions   = list("EvalRun.suggestions", func(r *models.EvalRun) *ids.ID { return &r.ID }, store.Org.SuggestionsOfRuns)
+	RunVersion       = one("EvalRun.version", func(r *models.EvalRun) *ids.ID { return r.VersionID }, store.Org.VersionsByID)
+	ResultSuggestion = one("EvalResult.suggestion", func(r *models.EvalResult) *ids.ID { return &r.ID }, store.Org.SuggestionsOfResults)
+	SuggestionSkill  = one("EvalSuggestion.skill", func(s *models.EvalSuggestion) *ids.ID { return &s.SourceID }, store.Org.SkillsOfSources)
+	EntryIncidents   = list("RegistryEntry.incidents", ownSkill, store.Org.IncidentsOfSkills)
+	EntryRuns        = list("RegistryEntry.runs", func(e *models.RegistryEntry) *ids.ID { return &e.ID }, store.Org.RunsOfEntries)
+	VersionAttempt   = one("RegistryVersion.publishAttempt", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.AttemptsOfVersions)
+	VersionDevices   = page("RegistryVersion.installations", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.InstallationsOfVersions)
+	VersionPrevious  = one("RegistryVersion.previous", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.PreviousVersions)
+	VersionProposals = list("RegistryVersion.proposals", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.ProposalsOfVersions)
+	VersionRuns      = list("RegistryVersion.runs", func(v *models.RegistryVersion) *ids.ID { return &v.ID }, store.Org.RunsOfVersions)
+	ReleaseEntry     = one("Release.entry", func(r *models.Release) *ids.ID { return &r.EntryID }, store.Org.EntriesByID)
+	BoundLinks       = page("RepoInstallation.repoLinks", func(i *models.RepoInstallation) *ids.ID { return &i.ID }, store.Org.RepoLinksOfInstallations)
+	BoundSources     = list("RepoInstallation.sources", func(i *models.RepoInstallation) *ids.ID { return &i.ID }, store.Org.SourcesOfInstallations)
+	IncidentNotices  = page("Incident.notifications", func(i *models.Incident) *ids.ID { return &i.ID }, store.Org.NotificationsOfIncidents)
+	NoticeAlert      = one("Notification.alert", func(n *models.Notification) *ids.ID { return &n.AlertID }, store.Org.AlertsByID)
+	BundleSkill      = one("CommunityBundle.skill", func(b *models.CommunityBundle) *ids.ID { return &b.ID }, store.Org.SkillsOfBundles)
+	SummarySkill     = one("CommunitySummary.skill", func(c *models.CommunitySummary) *ids.ID { return c.SkillID }, store.Org.SkillsByID)
+	AggregateSkill   = one("SignalAggregate.skill", func(a *models.SignalAggregate) *ids.ID { return a.SkillID }, store.Org.SkillsByID)
+	SignalledSkill   = one("SignalSkill.skill", func(s *models.SignalSkill) *ids.ID { return s.SkillID }, store.Org.SkillsByID)
+	DetailSkill      = one("SignalDetail.skill", func(d *models.SignalDetail) *ids.ID { return d.SkillID }, store.Org.SkillsByID)
+	ProposalVersion  = one("Proposal.version", func(p *models.Proposal) *ids.ID { return p.VersionID }, store.Org.VersionsByID)
+
+	UserAlerts    = list("User.alerts", func(u *models.User) *ids.ID { return &u.ID }, store.Org.AlertsBy)
+	UserAPIKeys   = page("User.apiKeys", func(u *models.User) *ids.ID { return &u.ID }, store.Org.KeysBy)
+	UserDecisions = list("User.decidedProposals", func(u *models.User) *ids.ID { return &u.ID }, store.Org.ProposalsDecidedBy)
+	UserDevices   = page("User.installations", func(u *models.User) *ids.ID { return &u.ID }, store.Org.InstallationsBy)
+	UserEntries   = list("User.entries", func(u *models.User) *ids.ID { return &u.ID }, store.Org.EntriesBy)
+	UserEvents    = list("User.events", func(u *models.User) *ids.ID { return &u.ID }, store.Org.EventsBy)
+	UserLinks     = page("User.repoLinks", func(u *models.User) *ids.ID { return &u.ID }, store.Org.RepoLinksBy)
+	UserReviews   = list("User.reviews", func(u *models.User) *ids.ID { return &u.ID }, store.Org.ReviewsBy)
+	UserRuns      = list("User.runs", func(u *models.User) *ids.ID { return &u.ID }, store.Org.RunsBy)
+	UserSources   = list("User.sources", func(u *models.User) *ids.ID { return &u.ID }, store.Org.SourcesBy)
+	UserSuites    = list("User.suites", func(u *models.User) *ids.ID { return &u.ID }, store.Org.SuitesBy)
+	UserVersions  = page("User.pushedVersions", func(u *models.User) *ids.ID { return &u.ID }, store.Org.VersionsBy)
+
+	OrgAlerts        = list("Organization.alerts", orgID, whole(store.Org.Alerts))
+	OrgCounts        = one("Organization.counts", orgID, store.Org.CountsOf)
+	OrgEntries       = list("Organization.entries", orgID, wholeBy(store.Org.Entries))
+	OrgEvents        = list("Organization.events", orgID, whole(store.Org.Events))
+	OrgIncidents     = list("Organization.incidents", orgID, whole(store.Org.Incidents))
+	OrgInstallations = page("Organization.repoInstallations", orgID, wholePage(store.Org.RepoInstallations))
+	OrgLinks         = page("Organization.repoLinks", orgID, wholePage(store.Org.RepoLinks))
+	OrgProposals     = list("Organization.proposals", orgID, whole(store.Org.Proposals))
+	OrgRuns          = list("Organization.runs", orgID, whole(store.Org.Runs))
+	OrgSkills        = list("Organization.skills", orgID, wholeBy(store.Org.Skills))
+	OrgSources       = list("Organization.sources", orgID, whole(store.Org.Sources))
+	OrgSuites        = list("Organization.suites", orgID, wholeBy(store.Org.Suites))
+	CountDevices     = one("OrganizationCounts.installations", func(c *models.OrganizationCounts) *ids.ID { return &c.OrgID }, store.Org.DeviceCounts)
+	CountPending     = one("OrganizationCounts.pendingSuggestions", func(c *models.OrganizationCounts) *ids.ID { return &c.OrgID }, store.Org.PendingSuggestionCounts)
+	CountVersions    = one("OrganizationCounts.versions", func(c *models.OrganizationCounts) *ids.ID { return &c.OrgID }, store.Org.VersionCounts)
+
+	HitNode = one("SearchHit.node", func(h *models.SearchHit) *ids.ID { return &h.ObjectID }, nodes)
 )
 
 // ownSkill is the skill of an entry; those of other organizations are not found.
 func ownSkill(e *models.RegistryEntry) *ids.ID { return &e.SkillID }
+
+func orgID(o *models.Organization) *ids.ID { return &o.ID }
+
+// whole makes an edge of a list of the organization itself, the only one that a caller can be at.
+func whole[C, F any](load func(store.Org, context.Context, F, models.Window) (*models.Connection[C], error)) Batch[*models.Connection[C], models.List[F, models.NoOrder]] {
+	return func(o store.Org, ctx context.Context, _ []ids.ID, in models.List[F, models.NoOrder]) (map[ids.ID]*models.Connection[C], error) {
+		found, err := load(o, ctx, in.Filter(), in.Window)
+		return map[ids.ID]*models.Connection[C]{o.ID(): found}, err
+	}
+}
+
+// wholeBy is whole for a list that has several orders.
+func wholeBy[C, F any, O ~string](load func(store.Org, context.Context, F, O, models.Window) (*models.Connection[C], error)) Batch[*models.Connection[C], models.List[F, O]] {
+	return func(o store.Org, ctx context.Context, _ []ids.ID, in models.List[F, O]) (map[ids.ID]*models.Connection[C], error) {
+		found, err := load(o, ctx, in.Filter(), in.Order, in.Window)
+		return map[ids.ID]*models.Connection[C]{o.ID(): found}, err
+	}
+}
+
+// wholePage is whole for a list that takes no filter.
+func wholePage[C any](load func(store.Org, context.Context, models.Window) (*models.Connection[C], error)) Batch[*models.Connection[C], models.Window] {
+	return func(o store.Org, ctx context.Context, _ []ids.ID, w models.Window) (map[ids.ID]*models.Connection[C], error) {
+		found, err := load(o, ctx, w)
+		return map[ids.ID]*models.Connection[C]{o.ID(): found}, err
+	}
+}
 
 // kinds says which batch finds the objects of a kind.
 var kinds = map[ids.Kind]func(store.Org, context.Context, []ids.ID) (map[ids.ID]models.Node, error){

@@ -163,3 +163,12 @@ func Page[P, C any](ctx context.Context, e *Edge[P, *models.Connection[C], model
 	}
 	return e.Of(ctx, parent, w)
 }
+
+// List follows an edge to a list that takes a filter.
+func List[P, C, F any, O ~string](ctx context.Context, e *Edge[P, *models.Connection[C], models.List[F, O]], parent *P, args models.PageArgs, filter *F, by O) (*models.Connection[C], error) {
+	in, err := models.NewList(args, filter, by)
+	if err != nil {
+		return nil, err
+	}
+	return e.Of(ctx, parent, in)
+}

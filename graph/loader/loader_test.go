@@ -177,7 +177,7 @@ func watch(t *testing.T, s *apitest.Server, n int) {
 	evaluated, err := s.Store.EvaluateAlerts(ctx, time.Hour)
 	require.NoError(t, err)
 	require.Equal(t, n, evaluated)
-	alerts, err := s.Org().Alerts(ctx, models.Window{Limit: n})
+	alerts, err := s.Org().Alerts(ctx, models.AlertFilter{}, models.Window{Limit: n})
 	require.NoError(t, err)
 	for _, a := range alerts.Nodes {
 		told, err := s.Org().NotificationsOf(ctx, []ids.ID{a.ID}, models.Window{Limit: 1})
@@ -284,6 +284,30 @@ var costs = []struct {
 	{"Skill.registryEntry", `skills(first: $n) { nodes { registryEntry { name } } }`, 2, 100},
 	{"around an entry", `entries(first: $n) { nodes { currentVersion { version quality { sessions } } versions(first: 3) { nodes { quality { sessions } entry { name } } } installationCount releases(first: 2) { nodes { to { version } } } } }`, 8, 50},
 	{"events of the registry", `events(first: $n, filter: {kinds: ["version.published"]}) { nodes { object { ... on RegistryVersion { entry { name } } } } }`, 3, 100},
+	{"Skill.suites", `skills(first: $n) { nodes { suites(first: 2, filter: {runnable: true}, orderBy: NAME) { totalCount nodes { name } } } }`, 3, 100},
+	{"Skill.runs", `skills(first: $n) { nodes { runs(first: 2, filter: {status: PASSED}) { nodes { runKey } } } }`, 2, 100},
+	{"Skill.submissions and their skill", `skills(first: $n) { nodes { submissions(first: 2) { nodes { skillName skill { name } } } } }`, 3, 100},
+	{"filters of a skill", `skills(first: $n) { nodes { alerts(first: 1, filter: {state: FIRING}) { nodes { id } } incidents(first: 1, filter: {open: true}) { nodes { id } } proposals(first: 1, filter: {status: APPROVED}) { nodes { id } } sources(first: 1, filter: {type: UPLOAD}) { nodes { id } } } }`, 5, 100},
+	{"equal filters share a batch", `skills(first: $n) { nodes { a: alerts(first: 1, filter: {state: FIRING, type: NO_DATA}) { nodes { id } } b: alerts(first: 1, filter: {type: NO_DATA, state: FIRING}) { nodes { id } } } }`, 2, 100},
+	{"CloudSource.runs and ValidationReport.source", `sources(first: $n) { nodes { runs(first: 1) { nodes { id } } validationReports(first: 1) { nodes { source { label } } } } }`, 4, 100},
+	{"EvalSuite.skill and reviews", `suites(first: $n) { nodes { skill { name } reviews(first: 1) { nodes { query } } } }`, 3, 100},
+	{"SuiteRevision.runs", `suites(first: $n) { nodes { revisions(first: 1) { nodes { runs(first: 1) { nodes { id } } } } } }`, 3, 100},
+	{"RegistryEntry.runs and incidents", `entries(first: $n) { nodes { runs(first: 1) { nodes { id } } incidents(first: 1) { nodes { id } } } }`, 3, 100},
+	{"what hangs on a version", `entries(first: $n) { nodes { versions(first: 2) { nodes { previous { version } installations(first: 1) { nodes { deviceId } } runs(first: 1) { nodes { id } } publishAttempt { message } proposals(first: 1) { nodes { id } } } } } }`, 7, 100},
+	{"Release.entry", `entries(first: $n) { nodes { releases(first: 2) { nodes { entry { name } } } } }`, 3, 100},
+	{"Incident.notifications and Notification.alert", `incidents(first: $n, filter: {open: true}) { nodes { notifications(first: 1) { nodes { alert { type } } } } }`, 3, 100},
+	{"Proposal.version", `proposals(first: $n) { nodes { version { version } } }`, 1, 100},
+	{"skills of signals", `suites(first: $n) { nodes { id } } signalOverview { skills { skillName skill { name } } }`, 3, 100},
+	{"skills of aggregates", `suites(first: $n) { nodes { id } } signalAggregates { aggregates { skillName skill { name } } }`, 3, 100},
+	{"skills of summaries", `suites(first: $n) { nodes { id } } communityOverview { skills { skillName skill { name } } }`, 4, 100},
+	{"what members made", `organization { members(first: $n) { nodes { suites(first: 1, orderBy: NAME) { nodes { name } } sources(first: 1) { nodes { label } } runs(first: 1) { nodes { id } } reviews(first: 1) { nodes { id } } entries(first: 1) { nodes { name } } pushedVersions(first: 1) { nodes { version } } alerts(first: 1) { nodes { id } } decidedProposals(first: 1) { nodes { id } } } } }`, 10, 100},
+	{"what members have", `organization { members(first: $n) { nodes { installations(first: 1) { nodes { deviceId } } repoLinks(first: 1) { nodes { id } } apiKeys(first: 1) { nodes { name } } events(first: 1, filter: {kinds: ["suite.created"]}) { nodes { kind } } } } }`, 6, 100},
+	{"what hangs on an installation of the code host", `repoInstallations(first: $n) { nodes { repoLinks(first: 1) { nodes { id } } sources(first: 1, filter: {type: REPOHOST}) { nodes { label } } } }`, 3, 100},
+	{"Organization", `organization { skills(first: $n) { nodes { name } } sources(first: $n) { nodes { label } } suites(first: $n) { nodes { name } } entries(first: $n) { nodes { name } } runs(first: $n) { nodes { id } } alerts(first: $n) { nodes { id } } incidents(first: $n) { nodes { id } } proposals(first: $n) { nodes { id } } repoLinks(first: $n) { nodes { id } } repoInstallations(first: $n) { nodes { id } } events(first: $n) { nodes { kind } } }`, 12, 100},
+	{"Organization.counts", `organization { counts { skills sources suites entries repoLinks firingAlerts openIncidents pendingProposals members skillsByStatus { status count } } skills(first: $n) { nodes { name } } }`, 3, 100},
+	{"counts of what may be many", `organization { counts { versions installations pendingSuggestions } skills(first: $n) { nodes { name } } }`, 6, 100},
+	{"search", `search(query: "skill", types: [SKILL], first: $n) { score text highlight { text matched } node { ... on Skill { name } } }`, 2, 100},
+	{"search of several types", `search(query: "entry", types: [ENTRY, SKILL], first: $n) { node { ... on RegistryEntry { name } } } suites(first: 1) { nodes { id } }`, 4, 100},
 	{"Viewer", `suites(first: $n) { nodes { id } } viewer { plan user { email } organization { members(first: 1) { nodes { id } } } apiKey { user { email } } }`, 6, 100},
 }
 

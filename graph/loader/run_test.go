@@ -86,6 +86,9 @@ func TestRunStatements(t *testing.T) {
 		{"EvalRun.suite, suiteRevision, createdBy and previous", `runs(first: $n) { nodes { suite { name } suiteRevision { number } createdBy { email } previous { runKey } } }`, 5, 100},
 		{"EvalRun.results", `runs(first: $n) { nodes { results(first: 2) { totalCount nodes { outcome } } } }`, 3, 100},
 		{"EvalResult.case and run", `runs(first: $n) { nodes { results(first: 2) { nodes { case { id ... on TriggerQueryCase { query } } run { runKey } } } } }`, 4, 100},
+		{"EvalRun.version and suggestions", `runs(first: $n) { nodes { version { version } suggestions(first: 1, filter: {status: PENDING}) { nodes { query } } } }`, 2, 100},
+		{"EvalResult.suggestion and its skill", `runs(first: $n) { nodes { results(first: 2) { nodes { suggestion { query skill { name } } } } } }`, 4, 100},
+		{"runs and reviews from both ends", `suites(first: $n) { nodes { skill { name runs(first: 1) { nodes { id } } } reviews(first: 1) { nodes { query } } source { runs(first: 1) { nodes { id } } reviews(first: 1, filter: {reviewStatus: ACCEPTED}) { nodes { id } } } } }`, 7, 100},
 		{"events of runs", `events(first: $n, filter: {kinds: ["run.recorded"]}) { nodes { object { ... on EvalRun { suite { name } } } } }`, 3, 100},
 		{"events of suggestions", `events(first: $n, filter: {kinds: ["suggestion.applied"]}) { nodes { object { ... on EvalSuggestion { query } } } }`, 2, 100},
 	} {

@@ -153,11 +153,11 @@ func requireIncidents(t *testing.T, s *store.Store, org store.Org) {
 	n, err := s.EvaluateAlerts(t.Context(), time.Hour)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
-	alerts, err := org.Alerts(t.Context(), everything)
+	alerts, err := org.Alerts(t.Context(), models.AlertFilter{}, everything)
 	require.NoError(t, err)
 	broken := map[models.AlertType][]string{}
 	for _, a := range alerts.Nodes {
-		incidents, err := org.IncidentsOfAlerts(t.Context(), []ids.ID{a.ID}, everything)
+		incidents, err := org.IncidentsOfAlerts(t.Context(), []ids.ID{a.ID}, models.IncidentList{Window: everything})
 		require.NoError(t, err)
 		for _, i := range incidents[a.ID].Nodes {
 			found, err := org.SkillsByID(t.Context(), []ids.ID{i.SkillID})

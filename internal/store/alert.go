@@ -42,14 +42,33 @@ func (o Org) AlertsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.
 
 func alertID(a *models.Alert) ids.ID { return a.ID }
 
+func alertListing(parent string, f models.AlertFilter) listing[models.Alert] {
+	l := listing[models.Alert]{from: "alerts t", parent: parent, order: newest(alertID)}
+	if state := f.State.Value(); state != nil {
+		l.filter("t.state = ?", *state)
+	}
+	if kind := f.Type.Value(); kind != nil {
+		l.filter("t.type = ?", *kind)
+	}
+	if id := f.SkillID.Value(); id != nil {
+		l.filter("t.skill_id = ?", *id)
+	}
+	return l
+}
+
 // Alerts lists the organization's alerts, newest first.
-func (o Org) Alerts(ctx context.Context, w models.Window) (*models.AlertConnection, error) {
-	return page(ctx, o, listing[models.Alert]{from: "alerts t", parent: "t.org_id", order: newest(alertID)}, w)
+func (o Org) Alerts(ctx context.Context, f models.AlertFilter, w models.Window) (*models.AlertConnection, error) {
+	return page(ctx, o, alertListing("t.org_id", f), w)
 }
 
 // AlertsOf lists the alerts of skills, newest first.
-func (o Org) AlertsOf(ctx context.Context, skills []ids.ID, w models.Window) (map[ids.ID]*models.AlertConnection, error) {
-	return pages(ctx, o, listing[models.Alert]{from: "alerts t", parent: "t.skill_id", order: newest(alertID)}, skills, w)
+func (o Org) AlertsOf(ctx context.Context, skills []ids.ID, in models.AlertList) (map[ids.ID]*models.AlertConnection, error) {
+	return pages(ctx, o, alertListing("t.skill_id", in.Filter()), skills, in.Window)
+}
+
+// AlertsBy lists the alerts that members made, newest first.
+func (o Org) AlertsBy(ctx context.Context, users []ids.ID, in models.AlertList) (map[ids.ID]*models.AlertConnection, error) {
+	return pages(ctx, o, alertListing("t.created_by", in.Filter()), users, in.Window)
 }
 
 // UpdateAlert changes an alert. It is evaluated at the next opportunity.
@@ -92,14 +111,30 @@ func (o Org) IncidentsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*mode
 
 func incidentID(i *models.Incident) ids.ID { return i.ID }
 
+func incidentListing(parent string, f models.IncidentFilter) listing[models.Incident] {
+	l := listing[models.Incident]{from: "incidents t", parent: parent, order: newest(incidentID)}
+	if open := f.Open.Value(); open != nil {
+		l.filter("(t.resolved_at IS NULL) = ?", *open)
+	}
+	if id := f.SkillID.Value(); id != nil {
+		l.filter("t.skill_id = ?", *id)
+	}
+	return l
+}
+
+// Incidents lists the organization's incidents, newest first.
+func (o Org) Incidents(ctx context.Context, f models.IncidentFilter, w models.Window) (*models.IncidentConnection, error) {
+	return page(ctx, o, incidentListing("t.org_id", f), w)
+}
+
 // IncidentsOfAlerts lists the incidents of alerts, newest first.
-func (o Org) IncidentsOfAlerts(ctx context.Context, alerts []ids.ID, w models.Window) (map[ids.ID]*models.IncidentConnection, error) {
-	return pages(ctx, o, listing[models.Incident]{from: "incidents t", parent: "t.alert_id", order: newest(incidentID)}, alerts, w)
+func (o Org) IncidentsOfAlerts(ctx context.Context, alerts []ids.ID, in models.IncidentList) (map[ids.ID]*models.IncidentConnection, error) {
+	return pages(ctx, o, incidentListing("t.alert_id", in.Filter()), alerts, in.Window)
 }
 
 // IncidentsOfSkills lists the incidents of skills, newest first.
-func (o Org) IncidentsOfSkills(ctx context.Context, skills []ids.ID, w models.Window) (map[ids.ID]*models.IncidentConnection, error) {
-	return pages(ctx, o, listing[models.Incident]{from: "incidents t", parent: "t.skill_id", order: newest(incidentID)}, skills, w)
+func (o Org) IncidentsOfSkills(ctx context.Context, skills []ids.ID, in models.IncidentList) (map[ids.ID]*models.IncidentConnection, error) {
+	return pages(ctx, o, incidentListing("t.skill_id", in.Filter()), skills, in.Window)
 }
 
 // NotificationsByID is the batch for nodes.
@@ -113,6 +148,11 @@ func notificationID(n *models.Notification) ids.ID { return n.ID }
 // NotificationsOf lists what alerts have told, newest first.
 func (o Org) NotificationsOf(ctx context.Context, alerts []ids.ID, w models.Window) (map[ids.ID]*models.NotificationConnection, error) {
 	return pages(ctx, o, listing[models.Notification]{from: "notifications t", parent: "t.alert_id", order: newest(notificationID)}, alerts, w)
+}
+
+// NotificationsOfIncidents lists what was told of incidents, newest first.
+func (o Org) NotificationsOfIncidents(ctx context.Context, incidents []ids.ID, w models.Window) (map[ids.ID]*models.NotificationConnection, error) {
+	return pages(ctx, o, listing[models.Notification]{from: "notifications t", parent: "t.incident_id", order: newest(notificationID)}, incidents, w)
 }
 
 // AttemptsOf is the batch for the attempts at notifications, oldest first.

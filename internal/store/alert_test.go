@@ -181,7 +181,7 @@ func TestIncidentLife(t *testing.T) {
 		"alert.created", "incident.opened", "alert.state_changed", "incident.reminder", "incident.reminder",
 		"incident.resolved", "alert.state_changed", "incident.opened", "alert.state_changed",
 	}, about(t, w.Org))
-	page, err := w.IncidentsOfAlerts(t.Context(), []ids.ID{a.ID}, everything)
+	page, err := w.IncidentsOfAlerts(t.Context(), []ids.ID{a.ID}, models.IncidentList{Window: everything})
 	require.NoError(t, err)
 	list := page[a.ID].Nodes
 	require.Len(t, list, 2)
@@ -205,7 +205,7 @@ func TestAlertOfEverySkill(t *testing.T) {
 	none := alert(t, w.Org, models.AlertTypePassRateBelow, 0.6, &w.skill(t, "fine").ID)
 	w.evaluate(t)
 	incidents := func(a *models.Alert) (names []string) {
-		page, err := w.IncidentsOfAlerts(t.Context(), []ids.ID{a.ID}, everything)
+		page, err := w.IncidentsOfAlerts(t.Context(), []ids.ID{a.ID}, models.IncidentList{Window: everything})
 		require.NoError(t, err)
 		for _, i := range page[a.ID].Nodes {
 			skills, err := w.SkillsByID(t.Context(), []ids.ID{i.SkillID})
@@ -567,19 +567,19 @@ var watching = map[string]func(t *testing.T, o store.Org, f foreign){
 		require.Zero(t, n)
 	},
 	"Alerts": func(t *testing.T, o store.Org, _ foreign) {
-		page, err := o.Alerts(t.Context(), everything)
+		page, err := o.Alerts(t.Context(), models.AlertFilter{}, everything)
 		requireEmptyPage(t, page, err)
 	},
 	"AlertsOf": func(t *testing.T, o store.Org, f foreign) {
-		pages, err := o.AlertsOf(t.Context(), []ids.ID{f.skill}, everything)
+		pages, err := o.AlertsOf(t.Context(), []ids.ID{f.skill}, models.AlertList{Window: everything})
 		requireEmptyPage(t, pages[f.skill], err)
 	},
 	"IncidentsOfAlerts": func(t *testing.T, o store.Org, f foreign) {
-		pages, err := o.IncidentsOfAlerts(t.Context(), []ids.ID{f.alert}, everything)
+		pages, err := o.IncidentsOfAlerts(t.Context(), []ids.ID{f.alert}, models.IncidentList{Window: everything})
 		requireEmptyPage(t, pages[f.alert], err)
 	},
 	"IncidentsOfSkills": func(t *testing.T, o store.Org, f foreign) {
-		pages, err := o.IncidentsOfSkills(t.Context(), []ids.ID{f.skill}, everything)
+		pages, err := o.IncidentsOfSkills(t.Context(), []ids.ID{f.skill}, models.IncidentList{Window: everything})
 		requireEmptyPage(t, pages[f.skill], err)
 	},
 	"NotificationsOf": func(t *testing.T, o store.Org, f foreign) {
@@ -643,7 +643,7 @@ func (w world) watched(t *testing.T, org store.Org, f *foreign) {
 	f.alert = alert(t, org, models.AlertTypePassRateBelow, 0.6, nil).ID
 	_, err = w.EvaluateAlerts(context.Background(), interval)
 	require.NoError(t, err)
-	incidents, err := org.IncidentsOfAlerts(t.Context(), []ids.ID{f.alert}, everything)
+	incidents, err := org.IncidentsOfAlerts(t.Context(), []ids.ID{f.alert}, models.IncidentList{Window: everything})
 	require.NoError(t, err)
 	f.incident, f.skill = incidents[f.alert].Nodes[0].ID, incidents[f.alert].Nodes[0].SkillID
 	told, err := org.NotificationsOf(t.Context(), []ids.ID{f.alert}, everything)

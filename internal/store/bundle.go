@@ -76,6 +76,9 @@ const summaryColumns = `count(*) AS submission_count, count(DISTINCT t.contribut
 	(sum(t.average_pass_rate::numeric * t.graded_sessions) / nullif(sum(t.graded_sessions), 0))::float8 AS average_pass_rate,
 	sum(t.positive_query_count)::bigint AS positive_query_count, sum(t.eval_entry_count)::bigint AS eval_entry_count`
 
+// ownSkillNamed is the organization's skill of the same name.
+const ownSkillNamed = "(SELECT s.id FROM skills s WHERE s.org_id = $2 AND s.name = t.skill_name) AS skill_id, "
+
 // maxListed is how many items a list without pages shows.
 const maxListed = 1000
 
@@ -92,8 +95,8 @@ func (o Org) BundleOverview(ctx context.Context) (*models.CommunityOverview, err
 	if err != nil {
 		return nil, err
 	}
-	skills, err := query[models.CommunitySummary](ctx, o.pg, "SELECT t.skill_name, "+summaryColumns+` FROM community_bundles t WHERE t.creator_id = $1
-		GROUP BY t.skill_name ORDER BY latest_submission DESC, t.skill_name LIMIT $2`, in.id, maxListed)
+	skills, err := query[models.CommunitySummary](ctx, o.pg, "SELECT t.skill_name, "+ownSkillNamed+summaryColumns+` FROM community_bundles t WHERE t.creator_id = $1
+		GROUP BY t.skill_name ORDER BY latest_submission DESC, t.skill_name LIMIT $3`, in.id, o.id, maxListed)
 	return &models.CommunityOverview{
 		CreatorID: in.id, GeneratedAt: o.now(), TotalSubmissions: all[0].Submissions, TotalSkills: all[0].Skills, TotalContributors: all[0].Contributors,
 		Skills: skills, Truncated: len(skills) < all[0].Skills,
@@ -102,7 +105,7 @@ func (o Org) BundleOverview(ctx context.Context) (*models.CommunityOverview, err
 
 // BundleSummary sums up what contributors have sent to the caller about one skill; nil where there is nothing.
 func (o Org) BundleSummary(ctx context.Context, skill string) (*models.CommunitySummary, error) {
-	rows, err := query[models.CommunitySummary](ctx, o.pg, "SELECT t.skill_name, "+summaryColumns+" FROM community_bundles t WHERE t.creator_id = $1 AND t.skill_name = $2 GROUP BY t.skill_name", o.inbox().id, skill)
+	rows, err := query[models.CommunitySummary](ctx, o.pg, "SELECT t.skill_name, "+ownSkillNamed+summaryColumns+" FROM community_bundles t WHERE t.creator_id = $1 AND t.skill_name = $3 GROUP BY t.skill_name", o.inbox().id, o.id, skill)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -113,7 +116,7 @@ func (o Org) BundleSummary(ctx context.Context, skill string) (*models.Community
 func (o Org) BundleSummariesOf(ctx context.Context, skills []ids.ID) (map[ids.ID]*models.CommunitySummary, error) {
 	rows, err := query[models.CommunitySummary](ctx, o.pg, "SELECT s.id AS skill_id, t.skill_name, "+summaryColumns+` FROM skills s
 		JOIN community_bundles t ON t.creator_id = $3 AND t.skill_name = s.name WHERE s.org_id = $1 AND s.id = ANY($2) GROUP BY s.id, t.skill_name`, o.id, skills, o.inbox().id)
-	return byID(rows, func(s *models.CommunitySummary) ids.ID { return s.SkillID }), err
+	return byID(rows, func(s *models.CommunitySummary) ids.ID { return *s.SkillID }), err
 }
 
 func bundleID(b *models.CommunityBundle) ids.ID { return b.ID }
@@ -123,6 +126,21 @@ func (o Org) BundlesOf(ctx context.Context, creators []ids.ID, w models.Window) 
 	return pages(ctx, o.inbox(), listing[models.CommunityBundle]{
 		from: "community_bundles t", scope: "t.creator_id = $1", parent: "t.creator_id", order: newest(bundleID),
 	}, creators, w)
+}
+
+// BundlesOfSkills lists the bundles about skills of the organization that were sent to the caller, newest first.
+func (o Org) BundlesOfSkills(ctx context.Context, skills []ids.ID, w models.Window) (map[ids.ID]*models.CommunityBundleConnection, error) {
+	l := listing[models.CommunityBundle]{
+		from: "community_bundles t JOIN skills s ON s.name = t.skill_name", scope: "s.org_id = $1", parent: "s.id", order: newest(bundleID),
+	}
+	l.filter("t.creator_id = ?", o.inbox().id)
+	return pages(ctx, o, l, skills, w)
+}
+
+// SkillsOfBundles is the batch for the organization's skills that bundles for the caller are about.
+func (o Org) SkillsOfBundles(ctx context.Context, bundles []ids.ID) (map[ids.ID]*models.Skill, error) {
+	return childOf(query[child[models.Skill]](ctx, o.pg, "SELECT b.id AS parent_key, "+columns[models.Skill]()+` FROM community_bundles b
+		JOIN skills t ON t.org_id = $1 AND t.name = b.skill_name WHERE b.creator_id = $3 AND b.id = ANY($2)`, o.id, bundles, o.inbox().id))
 }
 
 // RecentBundlesOf is the batch for the last bundles of creators, newest first: of the caller, or nobody.

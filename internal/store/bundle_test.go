@@ -249,10 +249,10 @@ var contributing = map[string]func(t *testing.T, o store.Org, f foreign){
 		}
 	},
 	"ProposalsOf": func(t *testing.T, o store.Org, f foreign) {
-		pages, err := o.ProposalsOf(t.Context(), []ids.ID{f.skill}, everything)
+		pages, err := o.ProposalsOf(t.Context(), []ids.ID{f.skill}, models.ProposalList{Window: everything})
 		requireEmptyPage(t, pages[f.skill], err)
 		mine := nameSkill(t, o, "secret")
-		pages, err = o.ProposalsOf(t.Context(), []ids.ID{mine}, everything)
+		pages, err = o.ProposalsOf(t.Context(), []ids.ID{mine}, models.ProposalList{Window: everything})
 		requireEmptyPage(t, pages[mine], err)
 	},
 	"ProposalsByID": func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.ProposalsByID, f.proposal) },
@@ -321,7 +321,7 @@ func TestOwnContributions(t *testing.T) {
 	bundles, err := o.BundlesOf(t.Context(), []ids.ID{f.user}, everything)
 	require.NoError(t, err)
 	require.Len(t, bundles[f.user].Nodes, 1)
-	proposals, err := o.ProposalsOf(t.Context(), []ids.ID{f.skill}, everything)
+	proposals, err := o.ProposalsOf(t.Context(), []ids.ID{f.skill}, models.ProposalList{Window: everything})
 	require.NoError(t, err)
 	require.Len(t, proposals[f.skill].Nodes, 1)
 	require.Equal(t, f.skill, *proposals[f.skill].Nodes[0].SkillID)

@@ -49,9 +49,8 @@ var entryOrders = map[models.EntryOrder]order[models.RegistryEntry]{
 	},
 }
 
-// Entries lists the organization's own entries.
-func (o Org) Entries(ctx context.Context, f models.EntryFilter, by models.EntryOrder, w models.Window) (*models.RegistryEntryConnection, error) {
-	l := listing[models.RegistryEntry]{from: "registry_entries t", parent: "t.org_id", order: entryOrders[by]}
+func entryListing(parent string, f models.EntryFilter, by models.EntryOrder) listing[models.RegistryEntry] {
+	l := listing[models.RegistryEntry]{from: "registry_entries t", parent: parent, order: entryOrders[by]}
 	if name := f.Name.Value(); name != nil {
 		l.filter("t.name = ?", *name)
 	}
@@ -64,7 +63,17 @@ func (o Org) Entries(ctx context.Context, f models.EntryFilter, by models.EntryO
 	if v := f.Visibility.Value(); v != nil {
 		l.filter("t.visibility = ?", *v)
 	}
-	return page(ctx, o, l, w)
+	return l
+}
+
+// Entries lists the organization's own entries.
+func (o Org) Entries(ctx context.Context, f models.EntryFilter, by models.EntryOrder, w models.Window) (*models.RegistryEntryConnection, error) {
+	return page(ctx, o, entryListing("t.org_id", f, by), w)
+}
+
+// EntriesBy lists the entries that members made.
+func (o Org) EntriesBy(ctx context.Context, users []ids.ID, in models.EntryList) (map[ids.ID]*models.RegistryEntryConnection, error) {
+	return pages(ctx, o, entryListing("t.created_by", in.Filter(), in.Order), users, in.Window)
 }
 
 // ranked is an entry with how well it matches what somebody looks for.

@@ -51,9 +51,8 @@ var eventOrder = order[eventRow]{
 	id:  func(e *eventRow) ids.ID { return e.ID },
 }
 
-// Events lists what happened, newest first.
-func (o Org) Events(ctx context.Context, f models.EventFilter, w models.Window) (*models.EventConnection, error) {
-	l := listing[eventRow]{from: "events t", parent: "t.org_id", order: eventOrder}
+func eventListing(parent string, f models.EventFilter) listing[eventRow] {
+	l := listing[eventRow]{from: "events t", parent: parent, order: eventOrder}
 	if kinds := f.Kinds.Value(); len(kinds) > 0 {
 		l.filter("t.kind = ANY(?)", kinds)
 	}
@@ -63,11 +62,30 @@ func (o Org) Events(ctx context.Context, f models.EventFilter, w models.Window) 
 	if id := f.ActorID.Value(); id != nil {
 		l.filter("t.actor_id = ?", *id)
 	}
-	rows, err := page(ctx, o, l, w)
+	return l
+}
+
+func shown(rows *models.Connection[eventRow]) *models.EventConnection {
+	return models.MapConnection(rows, func(e *eventRow) *models.Event { return &e.Event })
+}
+
+// Events lists what happened, newest first.
+func (o Org) Events(ctx context.Context, f models.EventFilter, w models.Window) (*models.EventConnection, error) {
+	rows, err := page(ctx, o, eventListing("t.org_id", f), w)
 	if err != nil {
 		return nil, err
 	}
-	return models.MapConnection(rows, func(e *eventRow) *models.Event { return &e.Event }), nil
+	return shown(rows), nil
+}
+
+// EventsBy lists what members did, newest first.
+func (o Org) EventsBy(ctx context.Context, users []ids.ID, in models.EventList) (map[ids.ID]*models.EventConnection, error) {
+	found, err := pages(ctx, o, eventListing("t.actor_id", in.Filter()), users, in.Window)
+	out := make(map[ids.ID]*models.EventConnection, len(found))
+	for user, rows := range found {
+		out[user] = shown(rows)
+	}
+	return out, err
 }
 
 // EventsByID is the batch for nodes.

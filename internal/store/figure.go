@@ -15,7 +15,8 @@ const figureOrder = "t.last_seen_at DESC NULLS LAST, t.total_signals DESC NULLS 
 
 // figureColumns are those of a row of the view.
 const figureColumns = `t.level, t.skill_name, t.label, t.total_signals, t.cohorts, t.triggered_count, t.missed_count,
-	t.trigger_rate, t.avg_confidence, t.first_seen_at, t.last_seen_at`
+	t.trigger_rate, t.avg_confidence, t.first_seen_at, t.last_seen_at,
+	(SELECT s.id FROM skills s WHERE s.org_id = t.org_id AND s.name = t.skill_name) AS skill_id`
 
 // SignalAggregates are signals by skill and type, of one skill where it is named.
 func (o Org) SignalAggregates(ctx context.Context, skill string) (*models.SignalAggregates, error) {
@@ -50,11 +51,11 @@ func (o Org) SignalSkill(ctx context.Context, name string) (*models.SignalDetail
 
 // SignalsOf is the batch for what signals say about skills.
 func (o Org) SignalsOf(ctx context.Context, skills []ids.ID) (map[ids.ID]*models.SignalDetail, error) {
-	rows, err := query[models.SignalFigure](ctx, o.pg, "SELECT s.id AS skill_id, "+figureColumns+` FROM signal_figures t JOIN skills s ON s.org_id = t.org_id AND s.name = t.skill_name
+	rows, err := query[models.SignalFigure](ctx, o.pg, "SELECT "+figureColumns+` FROM signal_figures t
 		WHERE t.org_id = $1 AND t.skill_name = ANY(ARRAY(SELECT n.name FROM skills n WHERE n.org_id = $1 AND n.id = ANY($2))) ORDER BY `+detailOrder, o.id, skills)
 	out := map[ids.ID]*models.SignalDetail{}
 	for _, d := range models.Details(rows) {
-		out[d.SkillID] = d
+		out[*d.SkillID] = d
 	}
 	return out, err
 }

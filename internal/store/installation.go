@@ -22,9 +22,23 @@ func installationID(i *models.Installation) ids.ID { return i.ID }
 
 // InstallationsOf lists the devices of the organization's present members that have entries, newest first.
 func (o Org) InstallationsOf(ctx context.Context, entries []ids.ID, w models.Window) (map[ids.ID]*models.InstallationConnection, error) {
-	l := listing[models.Installation]{from: installations, parent: "t.entry_id", order: newest(installationID)}
+	return pages(ctx, o, devicesOf("t.entry_id"), entries, w)
+}
+
+// InstallationsOfVersions lists the devices of the organization's present members that have versions, newest first.
+func (o Org) InstallationsOfVersions(ctx context.Context, versions []ids.ID, w models.Window) (map[ids.ID]*models.InstallationConnection, error) {
+	return pages(ctx, o, devicesOf("t.version_id"), versions, w)
+}
+
+// InstallationsBy lists the devices of present members, newest first.
+func (o Org) InstallationsBy(ctx context.Context, users []ids.ID, w models.Window) (map[ids.ID]*models.InstallationConnection, error) {
+	return pages(ctx, o, devicesOf("t.user_id"), users, w)
+}
+
+func devicesOf(parent string) listing[models.Installation] {
+	l := listing[models.Installation]{from: installations, parent: parent, order: newest(installationID)}
 	l.filter("EXISTS (SELECT FROM members m WHERE m.org_id = t.org_id AND m.user_id = t.user_id AND m.removed_at IS NULL)")
-	return pages(ctx, o, l, entries, w)
+	return l
 }
 
 // Installed lists what the caller has installed, newest first.

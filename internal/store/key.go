@@ -126,5 +126,14 @@ func (o Org) KeysByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.AP
 
 // KeysOf lists the organization's keys, newest first.
 func (o Org) KeysOf(ctx context.Context, orgs []ids.ID, w models.Window) (map[ids.ID]*models.APIKeyConnection, error) {
-	return pages(ctx, o, listing[models.APIKey]{from: "api_keys t", parent: "t.org_id", order: newest(func(k *models.APIKey) ids.ID { return k.ID })}, orgs, w)
+	return pages(ctx, o, keyListing("t.org_id"), orgs, w)
+}
+
+// KeysBy lists the keys of members, newest first.
+func (o Org) KeysBy(ctx context.Context, users []ids.ID, w models.Window) (map[ids.ID]*models.APIKeyConnection, error) {
+	return pages(ctx, o, keyListing("t.user_id"), users, w)
+}
+
+func keyListing(parent string) listing[models.APIKey] {
+	return listing[models.APIKey]{from: "api_keys t", parent: parent, order: newest(func(k *models.APIKey) ids.ID { return k.ID })}
 }

@@ -169,3 +169,12 @@ func contains(s string) string {
 
 // timeKey is a time in a cursor.
 func timeKey(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// childOf arranges rows by the one parent that each was found for.
+func childOf[T any](rows []*child[T], err error) (map[ids.ID]*T, error) {
+	out := make(map[ids.ID]*T, len(rows))
+	for _, r := range rows {
+		out[r.ParentKey] = &r.Row
+	}
+	return out, err
+}

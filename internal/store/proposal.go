@@ -68,28 +68,38 @@ func proposalID(p *models.Proposal) ids.ID { return p.ID }
 // proposalRows are proposals with the skills of their names.
 const proposalRows = "(SELECT p.*, s.id AS skill_id FROM proposals p LEFT JOIN skills s ON s.org_id = p.org_id AND s.name = p.skill_name) t"
 
-func proposalList(parent string) listing[models.Proposal] {
-	return listing[models.Proposal]{from: proposalRows, parent: parent, order: order[models.Proposal]{
+func proposalListing(parent string, f models.ProposalFilter) listing[models.Proposal] {
+	l := listing[models.Proposal]{from: proposalRows, parent: parent, order: order[models.Proposal]{
 		name: "created", columns: []string{"t.created_at"}, types: []string{"timestamptz"}, desc: true, id: proposalID,
 		key: func(p *models.Proposal) []string { return []string{timeKey(p.CreatedAt)} },
 	}}
-}
-
-// Proposals lists the organization's proposals, newest first.
-func (o Org) Proposals(ctx context.Context, f models.ProposalFilter, w models.Window) (*models.ProposalConnection, error) {
-	l := proposalList("t.org_id")
 	if name := f.SkillName.Value(); name != nil {
 		l.filter("t.skill_name = ?", *name)
 	}
 	if status := f.Status.Value(); status != nil {
 		l.filter("t.status = ?", *status)
 	}
-	return page(ctx, o, l, w)
+	return l
+}
+
+// Proposals lists the organization's proposals, newest first.
+func (o Org) Proposals(ctx context.Context, f models.ProposalFilter, w models.Window) (*models.ProposalConnection, error) {
+	return page(ctx, o, proposalListing("t.org_id", f), w)
 }
 
 // ProposalsOf lists the proposals about skills, newest first.
-func (o Org) ProposalsOf(ctx context.Context, skills []ids.ID, w models.Window) (map[ids.ID]*models.ProposalConnection, error) {
-	return pages(ctx, o, proposalList("t.skill_id"), skills, w)
+func (o Org) ProposalsOf(ctx context.Context, skills []ids.ID, in models.ProposalList) (map[ids.ID]*models.ProposalConnection, error) {
+	return pages(ctx, o, proposalListing("t.skill_id", in.Filter()), skills, in.Window)
+}
+
+// ProposalsOfVersions lists the proposals that versions answer, newest first.
+func (o Org) ProposalsOfVersions(ctx context.Context, versions []ids.ID, in models.ProposalList) (map[ids.ID]*models.ProposalConnection, error) {
+	return pages(ctx, o, proposalListing("t.version_id", in.Filter()), versions, in.Window)
+}
+
+// ProposalsDecidedBy lists the proposals that members decided on last, newest first.
+func (o Org) ProposalsDecidedBy(ctx context.Context, users []ids.ID, in models.ProposalList) (map[ids.ID]*models.ProposalConnection, error) {
+	return pages(ctx, o, proposalListing("t.decided_by", in.Filter()), users, in.Window)
 }
 
 // ProposalsByID is the batch for nodes.

@@ -62,6 +62,16 @@ func (o Org) RepoLinks(ctx context.Context, w models.Window) (*models.RepoLinkCo
 	return page(ctx, o, listing[models.RepoLink]{from: "repo_links t", parent: "t.org_id", order: newest(repoLinkID)}, w)
 }
 
+// RepoLinksBy lists the connections that members made, newest first.
+func (o Org) RepoLinksBy(ctx context.Context, users []ids.ID, w models.Window) (map[ids.ID]*models.RepoLinkConnection, error) {
+	return pages(ctx, o, listing[models.RepoLink]{from: "repo_links t", parent: "t.created_by", order: newest(repoLinkID)}, users, w)
+}
+
+// RepoLinksOfInstallations lists the connections to the repositories of installations, newest first.
+func (o Org) RepoLinksOfInstallations(ctx context.Context, installations []ids.ID, w models.Window) (map[ids.ID]*models.RepoLinkConnection, error) {
+	return pages(ctx, o, listing[models.RepoLink]{from: "repo_links t", parent: "t.repo_installation_id", order: newest(repoLinkID)}, installations, w)
+}
+
 // ConnectedElsewhere are those of the repositories that other organizations have connections to, in lower case.
 func (o Org) ConnectedElsewhere(ctx context.Context, fullNames []string) (map[string]bool, error) {
 	type row struct {
@@ -137,14 +147,27 @@ func (o Org) LastAttemptsOf(ctx context.Context, links []ids.ID) (map[ids.ID]*mo
 }
 
 // AttemptsOfLinks lists the attempts of connections, newest first.
-func (o Org) AttemptsOfLinks(ctx context.Context, links []ids.ID, w models.Window) (map[ids.ID]*models.PublishAttemptConnection, error) {
-	return pages(ctx, o, listing[models.PublishAttempt]{
+func (o Org) AttemptsOfLinks(ctx context.Context, links []ids.ID, in models.AttemptList) (map[ids.ID]*models.PublishAttemptConnection, error) {
+	l, f := listing[models.PublishAttempt]{
 		from: "publish_attempts t", parent: "t.link_id",
 		order: order[models.PublishAttempt]{
 			name: "number", columns: []string{"t.number"}, types: []string{"bigint"}, desc: true,
 			key: func(a *models.PublishAttempt) []string { return []string{itoa(a.Number)} }, id: publishAttemptID,
 		},
-	}, links, w)
+	}, in.Filter()
+	if status := f.Status.Value(); status != nil {
+		l.filter("t.status = ?", *status)
+	}
+	if trigger := f.Trigger.Value(); trigger != nil {
+		l.filter("t.trigger = ?", *trigger)
+	}
+	return pages(ctx, o, l, links, in.Window)
+}
+
+// AttemptsOfVersions is the batch for the attempts that published versions.
+func (o Org) AttemptsOfVersions(ctx context.Context, versions []ids.ID) (map[ids.ID]*models.PublishAttempt, error) {
+	rows, err := query[models.PublishAttempt](ctx, o.pg, "SELECT "+columns[models.PublishAttempt]()+" FROM publish_attempts t WHERE t.org_id = $1 AND t.version_id = ANY($2) AND t.status = 'PUBLISHED'", o.id, versions)
+	return byID(rows, func(a *models.PublishAttempt) ids.ID { return *a.VersionID }), err
 }
 
 func publishAttemptID(a *models.PublishAttempt) ids.ID { return a.ID }

@@ -65,7 +65,7 @@ var linking = map[string]func(t *testing.T, o store.Org, f foreign){
 		requireEmptyPage(t, page, err)
 	},
 	"AttemptsOfLinks": func(t *testing.T, o store.Org, f foreign) {
-		pages, err := o.AttemptsOfLinks(t.Context(), []ids.ID{f.link}, everything)
+		pages, err := o.AttemptsOfLinks(t.Context(), []ids.ID{f.link}, models.AttemptList{Window: everything})
 		requireEmptyPage(t, pages[f.link], err)
 	},
 	"ConnectedElsewhere": func(t *testing.T, o store.Org, _ foreign) { // the one thing that is told, of names that the caller knows

@@ -169,7 +169,25 @@ func (o Org) ReviewsOfSuggestions(ctx context.Context, suggestions []ids.ID) (ma
 	return byID(rows, func(r *models.SuggestionReview) ids.ID { return r.SuggestionID }), err
 }
 
+func reviewListing(parent string, f models.ReviewFilter) listing[models.SuggestionReview] {
+	l := listing[models.SuggestionReview]{from: "suggestion_reviews t", parent: parent, order: newest(reviewID)}
+	if status := f.ReviewStatus.Value(); status != nil {
+		l.filter("t.review_status = ?", *status)
+	}
+	return l
+}
+
 // ReviewsOf lists the reviews of cloud sources, newest first.
-func (o Org) ReviewsOf(ctx context.Context, sources []ids.ID, w models.Window) (map[ids.ID]*models.SuggestionReviewConnection, error) {
-	return pages(ctx, o, listing[models.SuggestionReview]{from: "suggestion_reviews t", parent: "t.source_id", order: newest(reviewID)}, sources, w)
+func (o Org) ReviewsOf(ctx context.Context, sources []ids.ID, in models.ReviewList) (map[ids.ID]*models.SuggestionReviewConnection, error) {
+	return pages(ctx, o, reviewListing("t.source_id", in.Filter()), sources, in.Window)
+}
+
+// ReviewsOfSuites lists the reviews that suites have cases of, newest first.
+func (o Org) ReviewsOfSuites(ctx context.Context, suites []ids.ID, in models.ReviewList) (map[ids.ID]*models.SuggestionReviewConnection, error) {
+	return pages(ctx, o, reviewListing("t.applied_suite_id", in.Filter()), suites, in.Window)
+}
+
+// ReviewsBy lists the reviews by members, newest first.
+func (o Org) ReviewsBy(ctx context.Context, users []ids.ID, in models.ReviewList) (map[ids.ID]*models.SuggestionReviewConnection, error) {
+	return pages(ctx, o, reviewListing("t.reviewed_by", in.Filter()), users, in.Window)
 }

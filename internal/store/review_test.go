@@ -115,7 +115,7 @@ func TestReview(t *testing.T) {
 	_, err = w.acme.ClearReview(t.Context(), other, newSuggestion())
 	require.EqualError(t, err, "Review not found")
 
-	list, err := w.acme.ReviewsOf(t.Context(), []ids.ID{source, other}, everything)
+	list, err := w.acme.ReviewsOf(t.Context(), []ids.ID{source, other}, models.ReviewList{Window: everything})
 	require.NoError(t, err)
 	require.Len(t, list[source].Nodes, 1)
 	require.Len(t, list[other].Nodes, 1)
@@ -395,7 +395,7 @@ func TestReviewAtOnce(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		list, err := w.acme.ReviewsOf(t.Context(), []ids.ID{source}, models.Window{Limit: 1})
+		list, err := w.acme.ReviewsOf(t.Context(), []ids.ID{source}, models.ReviewList{Window: models.Window{Limit: 1}})
 		require.NoError(t, err)
 		final := list[source].Nodes[0]
 		require.Equal(t, id, final.SuggestionID)

@@ -63,7 +63,7 @@ var reviewing = map[string]func(t *testing.T, o store.Org, f foreign){
 		requireCode(t, errs.Forbidden, err)
 	},
 	"ReviewsOf": func(t *testing.T, o store.Org, f foreign) {
-		pages, err := o.ReviewsOf(t.Context(), []ids.ID{f.source}, everything)
+		pages, err := o.ReviewsOf(t.Context(), []ids.ID{f.source}, models.ReviewList{Window: everything})
 		requireEmptyPage(t, pages[f.source], err)
 	},
 	"Run": func(t *testing.T, o store.Org, f foreign) {
@@ -81,11 +81,11 @@ var reviewing = map[string]func(t *testing.T, o store.Org, f foreign){
 		}
 	},
 	"RunsOf": func(t *testing.T, o store.Org, f foreign) {
-		pages, err := o.RunsOf(t.Context(), []ids.ID{f.suite}, everything)
+		pages, err := o.RunsOf(t.Context(), []ids.ID{f.suite}, models.RunList{Window: everything})
 		requireEmptyPage(t, pages[f.suite], err)
 	},
 	"RunsOfSnapshots": func(t *testing.T, o store.Org, f foreign) {
-		pages, err := o.RunsOfSnapshots(t.Context(), []ids.ID{f.snapshot}, everything)
+		pages, err := o.RunsOfSnapshots(t.Context(), []ids.ID{f.snapshot}, models.RunList{Window: everything})
 		requireEmptyPage(t, pages[f.snapshot], err)
 	},
 	"ResultsOf": func(t *testing.T, o store.Org, f foreign) {

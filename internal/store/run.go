@@ -191,16 +191,11 @@ func (o Org) PreviousRuns(ctx context.Context, runs []ids.ID) (map[ids.ID]*model
 			SELECT `+columns[models.EvalRun]()+` FROM eval_runs t
 			WHERE t.org_id = k.org_id AND t.suite_id = k.suite_id AND t.variant = k.variant AND t.status <> 'INVALID' AND t.seq < k.seq ORDER BY t.seq DESC LIMIT 1
 		) n WHERE k.org_id = $1 AND k.id = ANY($2)`, o.id, runs)
-	out := make(map[ids.ID]*models.EvalRun, len(rows))
-	for _, r := range rows {
-		out[r.ParentKey] = &r.Row
-	}
-	return out, err
+	return childOf(rows, err)
 }
 
-// Runs lists the organization's runs, newest first.
-func (o Org) Runs(ctx context.Context, f models.RunFilter, w models.Window) (*models.EvalRunConnection, error) {
-	l := listing[models.EvalRun]{from: "eval_runs t", parent: "t.org_id", order: newest(runID)}
+func runListing(from, parent string, f models.RunFilter) listing[models.EvalRun] {
+	l := listing[models.EvalRun]{from: from, parent: parent, order: newest(runID)}
 	for column, id := range map[string]*ids.ID{"t.suite_id": f.SuiteID.Value(), "t.version_id": f.VersionID.Value(), "t.snapshot_id": f.SnapshotID.Value()} {
 		if id != nil {
 			l.filter(column+" = ?", *id)
@@ -212,28 +207,66 @@ func (o Org) Runs(ctx context.Context, f models.RunFilter, w models.Window) (*mo
 	if s := f.Status.Value(); s != nil {
 		l.filter("t.status = ?", *s)
 	}
-	return page(ctx, o, l, w)
+	return l
+}
+
+// Runs lists the organization's runs, newest first.
+func (o Org) Runs(ctx context.Context, f models.RunFilter, w models.Window) (*models.EvalRunConnection, error) {
+	return page(ctx, o, runListing("eval_runs t", "t.org_id", f), w)
 }
 
 // RunsOf lists the runs of suites, newest first.
-func (o Org) RunsOf(ctx context.Context, suites []ids.ID, w models.Window) (map[ids.ID]*models.EvalRunConnection, error) {
-	return pages(ctx, o, listing[models.EvalRun]{from: "eval_runs t", parent: "t.suite_id", order: newest(runID)}, suites, w)
+func (o Org) RunsOf(ctx context.Context, suites []ids.ID, in models.RunList) (map[ids.ID]*models.EvalRunConnection, error) {
+	return pages(ctx, o, runListing("eval_runs t", "t.suite_id", in.Filter()), suites, in.Window)
+}
+
+// RunsOfRevisions lists the runs of revisions of suites, newest first.
+func (o Org) RunsOfRevisions(ctx context.Context, revisions []ids.ID, in models.RunList) (map[ids.ID]*models.EvalRunConnection, error) {
+	const from = "eval_runs t JOIN suite_revisions r ON r.org_id = t.org_id AND r.suite_id = t.suite_id AND r.number = t.revision"
+	return pages(ctx, o, runListing(from, "r.id", in.Filter()), revisions, in.Window)
 }
 
 // RunsOfSnapshots lists the runs of snapshots, newest first.
-func (o Org) RunsOfSnapshots(ctx context.Context, snapshots []ids.ID, w models.Window) (map[ids.ID]*models.EvalRunConnection, error) {
-	return pages(ctx, o, listing[models.EvalRun]{from: "eval_runs t", parent: "t.snapshot_id", order: newest(runID)}, snapshots, w)
+func (o Org) RunsOfSnapshots(ctx context.Context, snapshots []ids.ID, in models.RunList) (map[ids.ID]*models.EvalRunConnection, error) {
+	return pages(ctx, o, runListing("eval_runs t", "t.snapshot_id", in.Filter()), snapshots, in.Window)
+}
+
+// RunsOfVersions lists the runs of versions, newest first.
+func (o Org) RunsOfVersions(ctx context.Context, versions []ids.ID, in models.RunList) (map[ids.ID]*models.EvalRunConnection, error) {
+	return pages(ctx, o, runListing("eval_runs t", "t.version_id", in.Filter()), versions, in.Window)
+}
+
+// RunsOfEntries lists the runs of the versions of entries, newest first.
+func (o Org) RunsOfEntries(ctx context.Context, entries []ids.ID, in models.RunList) (map[ids.ID]*models.EvalRunConnection, error) {
+	return pages(ctx, o, runListing("eval_runs t JOIN registry_versions v ON v.org_id = t.org_id AND v.id = t.version_id", "v.entry_id", in.Filter()), entries, in.Window)
+}
+
+// RunsOfSources lists the runs of the suites and of the snapshots of sources, newest first.
+func (o Org) RunsOfSources(ctx context.Context, sources []ids.ID, in models.RunList) (map[ids.ID]*models.EvalRunConnection, error) {
+	const from = `(SELECT r.*, s.source_id AS of_id FROM eval_runs r JOIN eval_suites s ON s.org_id = r.org_id AND s.id = r.suite_id
+		UNION SELECT r.*, n.source_id FROM eval_runs r JOIN snapshots n ON n.org_id = r.org_id AND n.id = r.snapshot_id) t`
+	return pages(ctx, o, runListing(from, "t.of_id", in.Filter()), sources, in.Window)
+}
+
+// RunsOfSkills lists the runs of the suites of the sources of skills, and of the versions of their entries, newest first.
+func (o Org) RunsOfSkills(ctx context.Context, skills []ids.ID, in models.RunList) (map[ids.ID]*models.EvalRunConnection, error) {
+	const from = `(SELECT r.*, c.skill_id AS of_id FROM eval_runs r JOIN eval_suites s ON s.org_id = r.org_id AND s.id = r.suite_id
+			JOIN cloud_sources c ON c.org_id = s.org_id AND c.id = s.source_id
+		UNION SELECT r.*, e.skill_id FROM eval_runs r JOIN registry_versions v ON v.org_id = r.org_id AND v.id = r.version_id
+			JOIN registry_entries e ON e.org_id = v.org_id AND e.id = v.entry_id) t`
+	return pages(ctx, o, runListing(from, "t.of_id", in.Filter()), skills, in.Window)
+}
+
+// RunsBy lists the runs that members recorded, newest first.
+func (o Org) RunsBy(ctx context.Context, users []ids.ID, in models.RunList) (map[ids.ID]*models.EvalRunConnection, error) {
+	return pages(ctx, o, runListing("eval_runs t", "t.created_by", in.Filter()), users, in.Window)
 }
 
 // RevisionsOfRuns is the batch for the revisions that were run.
 func (o Org) RevisionsOfRuns(ctx context.Context, runs []ids.ID) (map[ids.ID]*models.SuiteRevision, error) {
 	rows, err := query[child[models.SuiteRevision]](ctx, o.pg, "SELECT r.id AS parent_key, "+columns[models.SuiteRevision]()+` FROM eval_runs r
 		JOIN suite_revisions t ON t.org_id = r.org_id AND t.suite_id = r.suite_id AND t.number = r.revision WHERE r.org_id = $1 AND r.id = ANY($2)`, o.id, runs)
-	out := make(map[ids.ID]*models.SuiteRevision, len(rows))
-	for _, r := range rows {
-		out[r.ParentKey] = &r.Row
-	}
-	return out, err
+	return childOf(rows, err)
 }
 
 // CasesOfRuns is the batch for the cases that were run.

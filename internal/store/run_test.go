@@ -220,7 +220,7 @@ func TestInvalidRuns(t *testing.T) {
 	page, err := w.acme.Runs(t.Context(), models.RunFilter{Status: set(new(models.RunStatusInvalid)), SuiteID: set(&s.ID), Variant: set(new(models.RunVariantSkill))}, everything)
 	require.NoError(t, err)
 	require.Len(t, page.Nodes, 5)
-	bySuite, err := w.acme.RunsOf(t.Context(), []ids.ID{s.ID}, everything)
+	bySuite, err := w.acme.RunsOf(t.Context(), []ids.ID{s.ID}, models.RunList{Window: everything})
 	require.NoError(t, err)
 	require.Len(t, bySuite[s.ID].Nodes, 15)
 }

@@ -40,9 +40,8 @@ func (o Org) SourcesByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models
 
 func sourceID(s *models.CloudSource) ids.ID { return s.ID }
 
-// Sources lists the organization's sources, newest first.
-func (o Org) Sources(ctx context.Context, f models.SourceFilter, w models.Window) (*models.Connection[models.CloudSource], error) {
-	l := listing[models.CloudSource]{from: "cloud_sources t", parent: "t.org_id", order: newest(sourceID)}
+func sourceListing(parent string, f models.SourceFilter) listing[models.CloudSource] {
+	l := listing[models.CloudSource]{from: "cloud_sources t", parent: parent, order: newest(sourceID)}
 	if kind := f.Type.Value(); kind != nil {
 		l.filter("t.source_type = ?", *kind)
 	}
@@ -52,12 +51,33 @@ func (o Org) Sources(ctx context.Context, f models.SourceFilter, w models.Window
 	if label := f.LabelContains.Value(); label != nil {
 		l.filter("t.label ILIKE ?", contains(*label))
 	}
-	return page(ctx, o, l, w)
+	return l
+}
+
+// Sources lists the organization's sources, newest first.
+func (o Org) Sources(ctx context.Context, f models.SourceFilter, w models.Window) (*models.Connection[models.CloudSource], error) {
+	return page(ctx, o, sourceListing("t.org_id", f), w)
 }
 
 // SourcesOf lists the sources of skills, newest first.
-func (o Org) SourcesOf(ctx context.Context, skills []ids.ID, w models.Window) (map[ids.ID]*models.Connection[models.CloudSource], error) {
-	return pages(ctx, o, listing[models.CloudSource]{from: "cloud_sources t", parent: "t.skill_id", order: newest(sourceID)}, skills, w)
+func (o Org) SourcesOf(ctx context.Context, skills []ids.ID, in models.SourceList) (map[ids.ID]*models.Connection[models.CloudSource], error) {
+	return pages(ctx, o, sourceListing("t.skill_id", in.Filter()), skills, in.Window)
+}
+
+// SourcesBy lists the sources that members made, newest first.
+func (o Org) SourcesBy(ctx context.Context, users []ids.ID, in models.SourceList) (map[ids.ID]*models.Connection[models.CloudSource], error) {
+	return pages(ctx, o, sourceListing("t.created_by", in.Filter()), users, in.Window)
+}
+
+// SourcesOfInstallations lists the sources that are read through installations of the code host, newest first.
+func (o Org) SourcesOfInstallations(ctx context.Context, installations []ids.ID, in models.SourceList) (map[ids.ID]*models.Connection[models.CloudSource], error) {
+	return pages(ctx, o, sourceListing("t.repo_installation_id", in.Filter()), installations, in.Window)
+}
+
+// SkillsOfSources is the batch for the skills that sources are about.
+func (o Org) SkillsOfSources(ctx context.Context, sources []ids.ID) (map[ids.ID]*models.Skill, error) {
+	return childOf(query[child[models.Skill]](ctx, o.pg, "SELECT c.id AS parent_key, "+columns[models.Skill]()+` FROM cloud_sources c
+		JOIN skills t ON t.org_id = c.org_id AND t.id = c.skill_id WHERE c.org_id = $1 AND c.id = ANY($2)`, o.id, sources))
 }
 
 // SuitesOf lists the suites of sources, newest first.

@@ -145,7 +145,7 @@ var hosting = map[string]func(t *testing.T, o store.Org, f foreign){
 		}
 	},
 	"SourcesOf": func(t *testing.T, o store.Org, f foreign) {
-		pages, err := o.SourcesOf(t.Context(), []ids.ID{f.skill}, everything)
+		pages, err := o.SourcesOf(t.Context(), []ids.ID{f.skill}, models.SourceList{Window: everything})
 		requireEmptyPage(t, pages[f.skill], err)
 	},
 	"SuitesOf": func(t *testing.T, o store.Org, f foreign) {

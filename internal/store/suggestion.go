@@ -103,3 +103,17 @@ func (o Org) SimilarTo(ctx context.Context, suggestions []ids.ID, first int) (ma
 	}
 	return out, err
 }
+
+// SuggestionsOfRuns lists the suggestions that runs speak for.
+func (o Org) SuggestionsOfRuns(ctx context.Context, runs []ids.ID, in models.SuggestionList) (map[ids.ID]*models.EvalSuggestionConnection, error) {
+	const from = `(SELECT DISTINCT e.org_id, e.run_id, e.suggestion_id FROM suggestion_evidence e WHERE e.kind <> 'GOOD') e
+		JOIN eval_suggestions t ON t.org_id = e.org_id AND t.id = e.suggestion_id`
+	return pages(ctx, o, suggestionListing(from, "e.run_id", in), runs, in.Window)
+}
+
+// SuggestionsOfResults is the batch for the suggestions that results of runs speak for.
+func (o Org) SuggestionsOfResults(ctx context.Context, results []ids.ID) (map[ids.ID]*models.EvalSuggestion, error) {
+	return childOf(query[child[models.EvalSuggestion]](ctx, o.pg, "SELECT r.id AS parent_key, "+columns[models.EvalSuggestion]()+` FROM eval_results r
+		JOIN suggestion_evidence e ON e.org_id = r.org_id AND e.run_id = r.run_id AND e.origin = 'RESULT' AND e.ref = r.id::text AND e.kind <> 'GOOD'
+		JOIN eval_suggestions t ON t.org_id = e.org_id AND t.id = e.suggestion_id AND t.query <> '' WHERE r.org_id = $1 AND r.id = ANY($2)`, o.id, results))
+}

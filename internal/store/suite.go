@@ -39,9 +39,8 @@ var suiteOrders = map[models.SuiteOrder]order[models.EvalSuite]{
 
 func suiteID(s *models.EvalSuite) ids.ID { return s.ID }
 
-// Suites lists the organization's suites.
-func (o Org) Suites(ctx context.Context, f models.SuiteFilter, by models.SuiteOrder, w models.Window) (*models.EvalSuiteConnection, error) {
-	l := listing[models.EvalSuite]{from: "eval_suites t", parent: "t.org_id", order: suiteOrders[by]}
+func suiteListing(from, parent string, f models.SuiteFilter, by models.SuiteOrder) listing[models.EvalSuite] {
+	l := listing[models.EvalSuite]{from: from, parent: parent, order: suiteOrders[by]}
 	if archived := f.Archived.Value(); archived != nil && *archived {
 		l.filter("t.archived_at IS NOT NULL")
 	} else {
@@ -63,7 +62,23 @@ func (o Org) Suites(ctx context.Context, f models.SuiteFilter, by models.SuiteOr
 		l.filter(`(t.verifier_kind <> 'STRUCTURED_RUBRIC' AND
 			(t.source_kind = 'MANUAL' OR t.source_kind = 'IMPORTED' AND t.suite_kind = 'TASK_PACKAGE')) = ?`, *runnable)
 	}
-	return page(ctx, o, l, w)
+	return l
+}
+
+// Suites lists the organization's suites.
+func (o Org) Suites(ctx context.Context, f models.SuiteFilter, by models.SuiteOrder, w models.Window) (*models.EvalSuiteConnection, error) {
+	return page(ctx, o, suiteListing("eval_suites t", "t.org_id", f, by), w)
+}
+
+// SuitesOfSkills lists the suites of the sources of skills.
+func (o Org) SuitesOfSkills(ctx context.Context, skills []ids.ID, in models.SuiteList) (map[ids.ID]*models.EvalSuiteConnection, error) {
+	const from = "eval_suites t JOIN cloud_sources c ON c.org_id = t.org_id AND c.id = t.source_id"
+	return pages(ctx, o, suiteListing(from, "c.skill_id", in.Filter(), in.Order), skills, in.Window)
+}
+
+// SuitesBy lists the suites that members made.
+func (o Org) SuitesBy(ctx context.Context, users []ids.ID, in models.SuiteList) (map[ids.ID]*models.EvalSuiteConnection, error) {
+	return pages(ctx, o, suiteListing("eval_suites t", "t.created_by", in.Filter(), in.Order), users, in.Window)
 }
 
 // CreateSuite saves a suite with its first revision.

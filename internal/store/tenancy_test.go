@@ -173,6 +173,9 @@ func TestTenancy(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			f := w.objects(t, w.other, w.stranger)
+			if reaching[m.Name].find != nil {
+				f = w.furnished(t, w.other, w.stranger)
+			}
 			if watching[m.Name] != nil {
 				w.watched(t, w.other, &f)
 			}
@@ -237,7 +240,8 @@ func (w world) dump(t *testing.T, org store.Org) (all string) {
 		(SELECT json_agg(t ORDER BY t.id) FROM registry_entries t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t.id) FROM registry_versions t WHERE org_id = $1),
 		(SELECT json_agg(t ORDER BY t.number) FROM registry_releases t WHERE org_id = $1),
-		(SELECT json_agg(t ORDER BY t.id) FROM registry_installations t WHERE org_id = $1))::text`, org.ID()).Scan(&all))
+		(SELECT json_agg(t ORDER BY t.id) FROM registry_installations t WHERE org_id = $1),
+		(SELECT json_agg(t ORDER BY t.object_id, t.field) FROM search_texts t WHERE org_id = $1))::text`, org.ID()).Scan(&all))
 	return all
 }
 

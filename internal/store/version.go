@@ -78,6 +78,18 @@ func (o Org) VersionsOf(ctx context.Context, entries []ids.ID, in models.Version
 	}, entries, in.Window)
 }
 
+// VersionsBy lists the versions that members pushed, newest first.
+func (o Org) VersionsBy(ctx context.Context, users []ids.ID, w models.Window) (map[ids.ID]*models.RegistryVersionConnection, error) {
+	return pages(ctx, o, listing[models.RegistryVersion]{from: "registry_versions t", parent: "t.pushed_by", order: newest(versionID)}, users, w)
+}
+
+// PreviousVersions is the batch for the versions that were pushed before others.
+func (o Org) PreviousVersions(ctx context.Context, versions []ids.ID) (map[ids.ID]*models.RegistryVersion, error) {
+	return childOf(query[child[models.RegistryVersion]](ctx, o.pg, `SELECT k.id AS parent_key, n.* FROM registry_versions k CROSS JOIN LATERAL (
+			SELECT `+columns[models.RegistryVersion]()+" FROM registry_versions t WHERE "+ofVisible+` AND t.entry_id = k.entry_id AND t.number < k.number ORDER BY t.number DESC LIMIT 1
+		) n WHERE k.id = ANY($2)`, o.id, versions))
+}
+
 // maxManifests bounds the lists of files that are read at once: an entry may have a thousand versions of ten thousand files.
 const maxManifests = 64 << 20
 
