@@ -48,7 +48,7 @@ var contentTypes = map[string]string{
 }
 
 // views are the first parts of the dashboard's addresses; src/dashboard/routes.ts says what they show. An id may follow.
-var views = []string{"skills", "sources", "suites", "compare", "registry", "codehost", "community", "settings"}
+var views = []string{"skills", "sources", "suites", "compare", "registry", "codehost", "community", "search", "settings"}
 
 // Paths are the patterns that Handler answers.
 func Paths() []string {

@@ -33,5 +33,6 @@ export const views = [
   { name: 'file', path: `registry/${entry.id}?version=1.2.0&file=SKILL.md`, text: 'Back to the changes' },
   { name: 'codehost', path: 'codehost', text: 'Connect a repository' },
   { name: 'community', path: 'community', text: 'below threshold' },
+  { name: 'search', path: 'search?q=pdf+forms', text: 'PDF forms: evals' },
   { name: 'settings', path: 'settings', text: 'grace@example.com' },
 ];

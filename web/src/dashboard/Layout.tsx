@@ -1,6 +1,6 @@
-import { type ReactNode, useEffect, useState, useSyncExternalStore } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useState, useSyncExternalStore } from 'react';
 import icon from '../icon.svg';
-import { home, Link, usePlace } from './router';
+import { home, Link, navigate, usePlace } from './router';
 import { menu } from './routes';
 import { useSession } from './session';
 import { ThemeSwitch } from './ui/ThemeSwitch';
@@ -24,6 +24,7 @@ export function Layout({ children, said, hush }: Props) {
           <img src={icon} alt="" width="24" height="24" />
           skillgraph
         </Link>
+        <Find />
         <Account />
         <button type="button" className="menu-button" aria-expanded={open} aria-controls="menu" onClick={() => setOpen(!open)}>
           Menu
@@ -37,6 +38,7 @@ export function Layout({ children, said, hush }: Props) {
         ))}
         <a href={`${home}playground`}>Playground</a>
         <ThemeSwitch />
+        <Account />
       </nav>
       <main id="main" tabIndex={-1}>
         <News />
@@ -45,6 +47,21 @@ export function Layout({ children, said, hush }: Props) {
       </main>
       <Said {...said} hush={hush} />
     </>
+  );
+}
+
+/** Searches everything, from everywhere. */
+function Find() {
+  const { path, search } = usePlace();
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    navigate(`search?${new URLSearchParams({ q: String(new FormData(event.currentTarget).get('q')) })}`);
+  };
+  const asked = path === 'search' ? (search.get('q') ?? '') : '';
+  return (
+    <form role="search" className="find" onSubmit={submit}>
+      <input key={asked} type="search" name="q" required maxLength={200} defaultValue={asked} aria-label="Search everything" placeholder="Search" />
+    </form>
   );
 }
 

@@ -18,6 +18,7 @@ export const views: Record<string, ComponentType<ViewProps>> = {
   'registry/:id': lazy(() => import('./views/entry/Entry') as Promise<Module>),
   codehost: lazy(() => import('./views/codehost/CodeHost') as Promise<Module>),
   community: lazy(() => import('./views/community/Community') as Promise<Module>),
+  search: lazy(() => import('./views/search/Search') as Promise<Module>),
   settings: lazy(() => import('./views/settings/Settings') as Promise<Module>),
 };
 

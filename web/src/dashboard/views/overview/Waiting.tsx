@@ -5,11 +5,10 @@ import { count } from '../../ui/words';
 import type { OverviewQuery } from './overview.gen';
 
 /** Suggestions that nobody has decided on, by source. */
-export function Waiting({ sources }: { sources: OverviewQuery['sources']['nodes'] }) {
+export function Waiting({ sources, total, proposals }: { sources: OverviewQuery['sources']['nodes']; total: number; proposals: number }) {
   const waiting = sources.filter((s) => s.suggestions.totalCount > 0);
-  const sum = waiting.reduce((n, s) => n + s.suggestions.totalCount, 0);
   return (
-    <Section title="Suggestions waiting" aside={sum > 0 && `${sum} in all`}>
+    <Section title="Suggestions waiting" aside={total > 0 && `${total} in all`}>
       {waiting.length === 0 && <Empty>Everything is reviewed.</Empty>}
       <ul className="plain">
         {waiting.map((source) => (
@@ -22,6 +21,11 @@ export function Waiting({ sources }: { sources: OverviewQuery['sources']['nodes'
           </li>
         ))}
       </ul>
+      {proposals > 0 && (
+        <p>
+          <Link to="community?status=PENDING">{count(proposals, 'proposal')}</Link> from signals wait for a decision.
+        </p>
+      )}
     </Section>
   );
 }
