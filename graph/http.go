@@ -25,22 +25,28 @@ const (
 	typeResponse = "application/graphql-response+json"
 )
 
-// overHTTP is GraphQL over HTTP after the specification of that name: POST, and GET for queries.
-type overHTTP struct{}
+// overHTTP is GraphQL over HTTP after the specification of that name: POST, and GET for queries. What goes on comes as
+// server-sent events.
+type overHTTP struct{ *Streams }
 
 // Supports takes what no other transport has taken.
 func (overHTTP) Supports(*http.Request) bool { return true }
 
 // Do runs one operation.
-func (overHTTP) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
+func (t overHTTP) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	defer func() {
 		if v := recover(); v != nil { // in a resolver it would have been caught there
 			Deny(w, r, recovered(r.Context(), v))
 		}
 	}()
-	answer, ok := negotiate(r.Header.Get("Accept"))
+	accept := r.Header.Get("Accept")
+	answer, ok := negotiate(accept)
+	streams := acceptsEvents(accept)
 	if !ok {
-		writeRefusal(w, typeJSON, http.StatusNotAcceptable, errs.New(errs.BadMediaType, "The answer can be %s or %s", typeResponse, typeJSON))
+		answer = typeJSON
+	}
+	if !ok && !streams {
+		writeRefusal(w, answer, http.StatusNotAcceptable, errs.New(errs.BadMediaType, "The answer can be %s, %s or %s", typeResponse, typeJSON, typeEvents))
 		return
 	}
 	params, status, err := readParams(w, r)
@@ -50,6 +56,10 @@ func (overHTTP) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExe
 	}
 	ctx := r.Context()
 	op, list := exec.CreateOperationContext(ctx, params)
+	if list != nil && !ok {
+		t.sendEvents(ctx, w, r, exec, op, list)
+		return
+	}
 	if list != nil {
 		status := http.StatusOK // what the older media type promises for every well-formed request
 		if answer == typeResponse || params.Query == "" || isMissingOperation(list) {
@@ -58,9 +68,14 @@ func (overHTTP) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExe
 		write(w, answer, status, exec.DispatchError(graphql.WithOperationContext(ctx, op), list))
 		return
 	}
-	if r.Method == http.MethodGet && op.Operation.Operation != ast.Query {
+	stream := streams && op.Operation.Operation == ast.Subscription
+	if r.Method == http.MethodGet && op.Operation.Operation != ast.Query && !stream {
 		w.Header().Set("Allow", http.MethodPost)
 		writeRefusal(w, answer, http.StatusMethodNotAllowed, errs.New(errs.BadMethod, "GET runs queries only: send this %s by POST", op.Operation.Operation))
+		return
+	}
+	if stream || !ok { // a client that takes either has queries answered at once
+		t.sendEvents(ctx, w, r, exec, op, nil)
 		return
 	}
 	respond, ctx := exec.DispatchOperation(ctx, op)
@@ -219,6 +234,13 @@ func write(w http.ResponseWriter, mediaType string, status int, resp *graphql.Re
 	h := w.Header()
 	h.Set("Content-Type", mediaType+"; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
+	body := append(encode(resp), '\n')
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+func encode(resp *graphql.Response) []byte {
 	var b bytes.Buffer
 	b.WriteByte('{')
 	if resp == nil { // the client has gone
@@ -238,10 +260,8 @@ func write(w http.ResponseWriter, mediaType string, status int, resp *graphql.Re
 		b.WriteString(`"data":`)
 		b.Write(resp.Data)
 	}
-	b.WriteString("}\n")
-	h.Set("Content-Length", strconv.Itoa(b.Len()))
-	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes())
+	b.WriteByte('}')
+	return b.Bytes()
 }
 
 func writeRefusal(w http.ResponseWriter, mediaType string, status int, e *errs.Error) {

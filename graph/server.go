@@ -14,6 +14,7 @@ import (
 	"skillgraph/graph/guard"
 	"skillgraph/graph/loader"
 	"skillgraph/internal/face"
+	"skillgraph/internal/live"
 	"skillgraph/internal/store"
 	"skillgraph/internal/viewer"
 )
@@ -34,6 +35,12 @@ type Config struct {
 	Stored map[string]*ast.QueryDocument
 	// Transport runs them.
 	Transport graphql.Transport
+	// Keys and Live are for streams, which outlast the request that began them.
+	Keys *viewer.Keys
+	Live *live.Hub
+	// Origins are those of pages that may open a websocket, besides our own; "*" is everybody's.
+	Origins      []string
+	StreamLimits StreamLimits
 }
 
 // Schema is the schema that everything is checked against.
@@ -43,13 +50,15 @@ func Schema() *ast.Schema { return generated.NewExecutableSchema(generated.Confi
 func SDL() string { return Schema().Query.Position.Src.Input }
 
 // New makes the one executor that every operation runs on, whichever face it comes through.
-func New(cfg Config) *handler.Server {
+func New(cfg Config) (*handler.Server, *Streams) {
 	srv := handler.New(generated.NewExecutableSchema(generated.Config{Resolvers: cfg.Resolvers}))
 	g := guard.New(cfg.Stored)
 	srv.SetQueryCache(g)
 	srv.SetParserTokenLimit(guard.MaxTokens)
 	srv.SetErrorPresenter(present)
 	srv.SetRecoverFunc(recovered)
+	streams := &Streams{limits: cfg.StreamLimits.orDefault(), keys: cfg.Keys, store: cfg.Store, guard: g, hub: cfg.Live, sockets: map[*socket]bool{}}
+	srv.AroundResponses(streams.perEvent) // before whatever measures
 	srv.Use(g)
 	srv.Use(extension.Introspection{})
 	srv.Use(cfg.Metrics)
@@ -58,9 +67,13 @@ func New(cfg Config) *handler.Server {
 		if face.IsREST(ctx) {
 			limit = maxStored
 		}
-		ctx, cancel := context.WithTimeout(ctx, limit)
 		v := viewer.From(ctx)
-		respond := next(loader.With(ctx, cfg.Store.Org(v.OrgID, v.UserID)))
+		ctx = loader.With(ctx, cfg.Store.Org(v.OrgID, v.UserID))
+		if graphql.GetOperationContext(ctx).Operation.Operation == ast.Subscription {
+			return next(ctx) // each of its events has a limit
+		}
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		respond := next(ctx)
 		return func(ctx context.Context) *graphql.Response {
 			defer cancel()
 			return respond(ctx)
@@ -68,6 +81,7 @@ func New(cfg Config) *handler.Server {
 	})
 	srv.AroundResponses(capErrors)
 	srv.AddTransport(cfg.Transport)
-	srv.AddTransport(overHTTP{})
-	return srv
+	srv.AddTransport(sockets{streams, cfg.Origins})
+	srv.AddTransport(overHTTP{streams})
+	return srv, streams
 }

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -26,6 +27,36 @@ type Event struct {
 func (f EventFilter) Validate() error {
 	if kinds := f.Kinds.Value(); len(kinds) > 50 {
 		return errs.At("filter", "kinds").Because("must have at most 50 items")
+	}
+	return nil
+}
+
+// An event as a subscription gives it, with what it is about.
+type (
+	AlertUpdate      struct{ Event *Event }
+	RegistryUpdate   struct{ Event *Event }
+	RunUpdate        struct{ Event *Event }
+	SkillUpdate      struct{ Event *Event }
+	SuggestionUpdate struct{ Event *Event }
+	SyncUpdate       struct{ Event *Event }
+)
+
+// About is the id of the object of a kind that an event is about: the one that it happened to, or one of those that its details
+// name; nil when it is about none.
+func (e *Event) About(kind ids.Kind, details ...string) *ids.ID {
+	if e.ObjectID.Kind() == kind {
+		return &e.ObjectID
+	}
+	if len(details) == 0 {
+		return nil
+	}
+	var data map[string]any
+	_ = json.Unmarshal(e.Data, &data) // we wrote it
+	for _, name := range details {
+		text, _ := data[name].(string)
+		if id, err := ids.Parse(text); err == nil && id.Kind() == kind {
+			return &id
+		}
 	}
 	return nil
 }

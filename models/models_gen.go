@@ -760,6 +760,12 @@ type SubmitSignalsPayload struct {
 	Duplicates int `json:"duplicates"`
 }
 
+// What happens, as it happens: over a websocket (`graphql-transport-ws`) or as server-sent events. Every field is one kind of the same
+// stream, in the order in which things happened. Who was cut off goes on with `after`, the id of the last event that came, and misses
+// nothing.
+type Subscription struct {
+}
+
 // Which suggestions to list. Everything given must hold.
 type SuggestionFilter struct {
 	// Only those in this state.

@@ -10,6 +10,7 @@ import (
 	"skillgraph/internal/codehost"
 	"skillgraph/internal/errs"
 	"skillgraph/internal/face"
+	"skillgraph/internal/live"
 	"skillgraph/internal/registry"
 	"skillgraph/internal/store"
 	"skillgraph/models"
@@ -21,6 +22,7 @@ type Root struct {
 	Registry *registry.Registry
 	Sources  Sources
 	Host     *codehost.Host
+	Live     *live.Hub
 }
 
 type (

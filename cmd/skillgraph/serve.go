@@ -193,9 +193,15 @@ func (cfg serveConfig) run(ctx context.Context, listener, metrics net.Listener, 
 	slog.Info("stopping: finishing what is under way", "at_most", drainTime)
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
+	ended := make(chan struct{})
+	main.RegisterOnShutdown(func() { // streams would go on for ever; websockets are nobody's to wait for but ours
+		srv.EndStreams(drain)
+		close(ended)
+	})
 	if err := main.Shutdown(drain); err != nil {
 		_ = main.Close()
 	}
+	<-ended
 	return nil
 }
 

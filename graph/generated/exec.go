@@ -31,6 +31,7 @@ type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 
 type ResolverRoot interface {
 	Alert() AlertResolver
+	AlertUpdate() AlertUpdateResolver
 	ApiKey() ApiKeyResolver
 	CaseChange() CaseChangeResolver
 	CommunityBundle() CommunityBundleResolver
@@ -52,12 +53,14 @@ type ResolverRoot interface {
 	PublishAttempt() PublishAttemptResolver
 	Query() QueryResolver
 	RegistryEntry() RegistryEntryResolver
+	RegistryUpdate() RegistryUpdateResolver
 	RegistryVersion() RegistryVersionResolver
 	Release() ReleaseResolver
 	RepoInstallation() RepoInstallationResolver
 	RepoLink() RepoLinkResolver
 	RepohostSource() RepohostSourceResolver
 	RunComparison() RunComparisonResolver
+	RunUpdate() RunUpdateResolver
 	SearchHit() SearchHitResolver
 	SignalAggregate() SignalAggregateResolver
 	SignalDetail() SignalDetailResolver
@@ -65,12 +68,16 @@ type ResolverRoot interface {
 	SimilarSuggestion() SimilarSuggestionResolver
 	Skill() SkillResolver
 	SkillConfusion() SkillConfusionResolver
+	SkillUpdate() SkillUpdateResolver
 	Snapshot() SnapshotResolver
 	SnapshotFile() SnapshotFileResolver
+	Subscription() SubscriptionResolver
 	SuggestionEvidence() SuggestionEvidenceResolver
 	SuggestionReview() SuggestionReviewResolver
+	SuggestionUpdate() SuggestionUpdateResolver
 	SuiteRevision() SuiteRevisionResolver
 	SyncEntry() SyncEntryResolver
+	SyncUpdate() SyncUpdateResolver
 	UploadSource() UploadSourceResolver
 	User() UserResolver
 	ValidationReport() ValidationReportResolver
@@ -115,6 +122,12 @@ type ComplexityRoot struct {
 	AlertEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	AlertUpdate struct {
+		Alert    func(childComplexity int) int
+		Event    func(childComplexity int) int
+		Incident func(childComplexity int) int
 	}
 
 	ApiKey struct {
@@ -946,6 +959,12 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	RegistryUpdate struct {
+		Entry   func(childComplexity int) int
+		Event   func(childComplexity int) int
+		Version func(childComplexity int) int
+	}
+
 	RegistryVersion struct {
 		Baseline          func(childComplexity int) int
 		ChangeSummary     func(childComplexity int) int
@@ -1176,6 +1195,11 @@ type ComplexityRoot struct {
 		PassedTwice func(childComplexity int) int
 	}
 
+	RunUpdate struct {
+		Event func(childComplexity int) int
+		Run   func(childComplexity int) int
+	}
+
 	SearchHit struct {
 		Highlight func(childComplexity int) int
 		Match     func(childComplexity int) int
@@ -1330,6 +1354,11 @@ type ComplexityRoot struct {
 		Status func(childComplexity int) int
 	}
 
+	SkillUpdate struct {
+		Event func(childComplexity int) int
+		Skill func(childComplexity int) int
+	}
+
 	Snapshot struct {
 		ContentHash func(childComplexity int) int
 		CreatedAt   func(childComplexity int) int
@@ -1396,6 +1425,16 @@ type ComplexityRoot struct {
 		Status     func(childComplexity int) int
 	}
 
+	Subscription struct {
+		AlertUpdates      func(childComplexity int, after *ids.ID, alertIds []ids.ID) int
+		Events            func(childComplexity int, after *ids.ID, kinds []string, objectIds []ids.ID) int
+		RegistryUpdates   func(childComplexity int, after *ids.ID, entryIds []ids.ID) int
+		RunUpdates        func(childComplexity int, after *ids.ID, suiteIds []ids.ID) int
+		SkillUpdates      func(childComplexity int, after *ids.ID, skillIds []ids.ID) int
+		SuggestionUpdates func(childComplexity int, after *ids.ID, sourceIds []ids.ID) int
+		SyncUpdates       func(childComplexity int, after *ids.ID, ids []ids.ID) int
+	}
+
 	SuggestionEvidence struct {
 		ObservedAt func(childComplexity int) int
 		PromptKey  func(childComplexity int) int
@@ -1450,6 +1489,12 @@ type ComplexityRoot struct {
 	SuggestionReviewEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	SuggestionUpdate struct {
+		Event      func(childComplexity int) int
+		Source     func(childComplexity int) int
+		Suggestion func(childComplexity int) int
 	}
 
 	SuiteRevision struct {
@@ -1508,6 +1553,13 @@ type ComplexityRoot struct {
 		Source     func(childComplexity int) int
 		Unchanged  func(childComplexity int) int
 		Validation func(childComplexity int) int
+	}
+
+	SyncUpdate struct {
+		Connection func(childComplexity int) int
+		Event      func(childComplexity int) int
+		Snapshot   func(childComplexity int) int
+		Source     func(childComplexity int) int
 	}
 
 	TaskPackageCase struct {
@@ -1677,6 +1729,10 @@ type AlertResolver interface {
 	Incidents(ctx context.Context, obj *models.Alert, first *int, after *string, page *int, perPage *int, filter *models.IncidentFilter) (*models.Connection[models.Incident], error)
 	Notifications(ctx context.Context, obj *models.Alert, first *int, after *string, page *int, perPage *int) (*models.Connection[models.Notification], error)
 	CreatedBy(ctx context.Context, obj *models.Alert) (*models.User, error)
+}
+type AlertUpdateResolver interface {
+	Alert(ctx context.Context, obj *models.AlertUpdate) (*models.Alert, error)
+	Incident(ctx context.Context, obj *models.AlertUpdate) (*models.Incident, error)
 }
 type ApiKeyResolver interface {
 	User(ctx context.Context, obj *models.APIKey) (*models.User, error)
@@ -1913,6 +1969,10 @@ type RegistryEntryResolver interface {
 	Runs(ctx context.Context, obj *models.RegistryEntry, first *int, after *string, page *int, perPage *int, filter *models.RunFilter) (*models.Connection[models.EvalRun], error)
 	Incidents(ctx context.Context, obj *models.RegistryEntry, first *int, after *string, page *int, perPage *int, filter *models.IncidentFilter) (*models.Connection[models.Incident], error)
 }
+type RegistryUpdateResolver interface {
+	Entry(ctx context.Context, obj *models.RegistryUpdate) (*models.RegistryEntry, error)
+	Version(ctx context.Context, obj *models.RegistryUpdate) (*models.RegistryVersion, error)
+}
 type RegistryVersionResolver interface {
 	Entry(ctx context.Context, obj *models.RegistryVersion) (*models.RegistryEntry, error)
 
@@ -1976,6 +2036,9 @@ type RunComparisonResolver interface {
 	Base(ctx context.Context, obj *models.RunComparison) (*models.EvalRun, error)
 	Head(ctx context.Context, obj *models.RunComparison) (*models.EvalRun, error)
 }
+type RunUpdateResolver interface {
+	Run(ctx context.Context, obj *models.RunUpdate) (*models.EvalRun, error)
+}
 type SearchHitResolver interface {
 	Node(ctx context.Context, obj *models.SearchHit) (models.Node, error)
 }
@@ -2016,6 +2079,9 @@ type SkillResolver interface {
 type SkillConfusionResolver interface {
 	Skill(ctx context.Context, obj *models.SkillConfusion) (*models.Skill, error)
 }
+type SkillUpdateResolver interface {
+	Skill(ctx context.Context, obj *models.SkillUpdate) (*models.Skill, error)
+}
 type SnapshotResolver interface {
 	Source(ctx context.Context, obj *models.Snapshot) (models.TypedSource, error)
 
@@ -2029,6 +2095,15 @@ type SnapshotResolver interface {
 type SnapshotFileResolver interface {
 	Text(ctx context.Context, obj *models.SnapshotFile) (*string, error)
 }
+type SubscriptionResolver interface {
+	Events(ctx context.Context, after *ids.ID, kinds []string, objectIds []ids.ID) (<-chan *models.Event, error)
+	SkillUpdates(ctx context.Context, after *ids.ID, skillIds []ids.ID) (<-chan *models.SkillUpdate, error)
+	AlertUpdates(ctx context.Context, after *ids.ID, alertIds []ids.ID) (<-chan *models.AlertUpdate, error)
+	RegistryUpdates(ctx context.Context, after *ids.ID, entryIds []ids.ID) (<-chan *models.RegistryUpdate, error)
+	SyncUpdates(ctx context.Context, after *ids.ID, ids []ids.ID) (<-chan *models.SyncUpdate, error)
+	SuggestionUpdates(ctx context.Context, after *ids.ID, sourceIds []ids.ID) (<-chan *models.SuggestionUpdate, error)
+	RunUpdates(ctx context.Context, after *ids.ID, suiteIds []ids.ID) (<-chan *models.RunUpdate, error)
+}
 type SuggestionEvidenceResolver interface {
 	Run(ctx context.Context, obj *models.SuggestionEvidence) (*models.EvalRun, error)
 }
@@ -2039,6 +2114,10 @@ type SuggestionReviewResolver interface {
 	AppliedSuite(ctx context.Context, obj *models.SuggestionReview) (*models.EvalSuite, error)
 
 	ReviewedBy(ctx context.Context, obj *models.SuggestionReview) (*models.User, error)
+}
+type SuggestionUpdateResolver interface {
+	Source(ctx context.Context, obj *models.SuggestionUpdate) (models.TypedSource, error)
+	Suggestion(ctx context.Context, obj *models.SuggestionUpdate) (*models.EvalSuggestion, error)
 }
 type SuiteRevisionResolver interface {
 	Suite(ctx context.Context, obj *models.SuiteRevision) (*models.EvalSuite, error)
@@ -2052,6 +2131,11 @@ type SuiteRevisionResolver interface {
 }
 type SyncEntryResolver interface {
 	DownloadURL(ctx context.Context, obj *models.SyncEntry) (*string, error)
+}
+type SyncUpdateResolver interface {
+	Source(ctx context.Context, obj *models.SyncUpdate) (models.TypedSource, error)
+	Snapshot(ctx context.Context, obj *models.SyncUpdate) (*models.Snapshot, error)
+	Connection(ctx context.Context, obj *models.SyncUpdate) (*models.RepoLink, error)
 }
 type UploadSourceResolver interface {
 	Skill(ctx context.Context, obj *models.UploadSource) (*models.Skill, error)
@@ -2267,6 +2351,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AlertEdge.Node(childComplexity), true
+
+	case "AlertUpdate.alert":
+		if e.ComplexityRoot.AlertUpdate.Alert == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AlertUpdate.Alert(childComplexity), true
+	case "AlertUpdate.event":
+		if e.ComplexityRoot.AlertUpdate.Event == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AlertUpdate.Event(childComplexity), true
+	case "AlertUpdate.incident":
+		if e.ComplexityRoot.AlertUpdate.Incident == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AlertUpdate.Incident(childComplexity), true
 
 	case "ApiKey.createdAt":
 		if e.ComplexityRoot.ApiKey.CreatedAt == nil {
@@ -6212,6 +6315,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RegistryEntryEdge.Node(childComplexity), true
 
+	case "RegistryUpdate.entry":
+		if e.ComplexityRoot.RegistryUpdate.Entry == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryUpdate.Entry(childComplexity), true
+	case "RegistryUpdate.event":
+		if e.ComplexityRoot.RegistryUpdate.Event == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryUpdate.Event(childComplexity), true
+	case "RegistryUpdate.version":
+		if e.ComplexityRoot.RegistryUpdate.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegistryUpdate.Version(childComplexity), true
+
 	case "RegistryVersion.baseline":
 		if e.ComplexityRoot.RegistryVersion.Baseline == nil {
 			break
@@ -7237,6 +7359,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RunComparison.PassedTwice(childComplexity), true
 
+	case "RunUpdate.event":
+		if e.ComplexityRoot.RunUpdate.Event == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RunUpdate.Event(childComplexity), true
+	case "RunUpdate.run":
+		if e.ComplexityRoot.RunUpdate.Run == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RunUpdate.Run(childComplexity), true
+
 	case "SearchHit.highlight":
 		if e.ComplexityRoot.SearchHit.Highlight == nil {
 			break
@@ -7944,6 +8079,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SkillStatusCount.Status(childComplexity), true
 
+	case "SkillUpdate.event":
+		if e.ComplexityRoot.SkillUpdate.Event == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillUpdate.Event(childComplexity), true
+	case "SkillUpdate.skill":
+		if e.ComplexityRoot.SkillUpdate.Skill == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SkillUpdate.Skill(childComplexity), true
+
 	case "Snapshot.contentHash":
 		if e.ComplexityRoot.Snapshot.ContentHash == nil {
 			break
@@ -8202,6 +8350,84 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SubmitSignalsPayload.Status(childComplexity), true
 
+	case "Subscription.alertUpdates":
+		if e.ComplexityRoot.Subscription.AlertUpdates == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_alertUpdates_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.AlertUpdates(childComplexity, args["after"].(*ids.ID), args["alertIds"].([]ids.ID)), true
+	case "Subscription.events":
+		if e.ComplexityRoot.Subscription.Events == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_events_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.Events(childComplexity, args["after"].(*ids.ID), args["kinds"].([]string), args["objectIds"].([]ids.ID)), true
+	case "Subscription.registryUpdates":
+		if e.ComplexityRoot.Subscription.RegistryUpdates == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_registryUpdates_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.RegistryUpdates(childComplexity, args["after"].(*ids.ID), args["entryIds"].([]ids.ID)), true
+	case "Subscription.runUpdates":
+		if e.ComplexityRoot.Subscription.RunUpdates == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_runUpdates_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.RunUpdates(childComplexity, args["after"].(*ids.ID), args["suiteIds"].([]ids.ID)), true
+	case "Subscription.skillUpdates":
+		if e.ComplexityRoot.Subscription.SkillUpdates == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_skillUpdates_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.SkillUpdates(childComplexity, args["after"].(*ids.ID), args["skillIds"].([]ids.ID)), true
+	case "Subscription.suggestionUpdates":
+		if e.ComplexityRoot.Subscription.SuggestionUpdates == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_suggestionUpdates_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.SuggestionUpdates(childComplexity, args["after"].(*ids.ID), args["sourceIds"].([]ids.ID)), true
+	case "Subscription.syncUpdates":
+		if e.ComplexityRoot.Subscription.SyncUpdates == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_syncUpdates_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.SyncUpdates(childComplexity, args["after"].(*ids.ID), args["ids"].([]ids.ID)), true
+
 	case "SuggestionEvidence.observedAt":
 		if e.ComplexityRoot.SuggestionEvidence.ObservedAt == nil {
 			break
@@ -8436,6 +8662,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SuggestionReviewEdge.Node(childComplexity), true
 
+	case "SuggestionUpdate.event":
+		if e.ComplexityRoot.SuggestionUpdate.Event == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionUpdate.Event(childComplexity), true
+	case "SuggestionUpdate.source":
+		if e.ComplexityRoot.SuggestionUpdate.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionUpdate.Source(childComplexity), true
+	case "SuggestionUpdate.suggestion":
+		if e.ComplexityRoot.SuggestionUpdate.Suggestion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuggestionUpdate.Suggestion(childComplexity), true
+
 	case "SuiteRevision.caseCount":
 		if e.ComplexityRoot.SuiteRevision.CaseCount == nil {
 			break
@@ -8669,6 +8914,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SyncSourcePayload.Validation(childComplexity), true
+
+	case "SyncUpdate.connection":
+		if e.ComplexityRoot.SyncUpdate.Connection == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncUpdate.Connection(childComplexity), true
+	case "SyncUpdate.event":
+		if e.ComplexityRoot.SyncUpdate.Event == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncUpdate.Event(childComplexity), true
+	case "SyncUpdate.snapshot":
+		if e.ComplexityRoot.SyncUpdate.Snapshot == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncUpdate.Snapshot(childComplexity), true
+	case "SyncUpdate.source":
+		if e.ComplexityRoot.SyncUpdate.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncUpdate.Source(childComplexity), true
 
 	case "TaskPackageCase.caseKind":
 		if e.ComplexityRoot.TaskPackageCase.CaseKind == nil {
@@ -9451,6 +9721,23 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			ctx = graphql.WithUnmarshalerMap(ctx, inputUnmarshalMap)
 			data := ec._Mutation(ctx, opCtx.Operation.SelectionSet)
 			var buf bytes.Buffer
+			data.MarshalGQL(&buf)
+
+			return &graphql.Response{
+				Data: buf.Bytes(),
+			}
+		}
+	case ast.Subscription:
+		next := ec._Subscription(ctx, opCtx.Operation.SelectionSet)
+
+		var buf bytes.Buffer
+		return func(ctx context.Context) *graphql.Response {
+			buf.Reset()
+			data := next(ctx)
+
+			if data == nil {
+				return nil
+			}
 			data.MarshalGQL(&buf)
 
 			return &graphql.Response{
@@ -14044,6 +14331,123 @@ type HighlightPart {
   matched: Boolean!
 }
 
+"A skill whose status has changed."
+type SkillUpdate {
+  "What happened."
+  event: Event!
+  "The skill as it is now; null when it is gone."
+  skill: Skill
+}
+
+"An alert that was made, changed or deleted, or an incident of one."
+type AlertUpdate {
+  "What happened."
+  event: Event!
+  "The alert as it is now; null when it is gone."
+  alert: Alert
+  "The incident that was opened, is reminded of or was resolved; null where it is about the alert itself."
+  incident: Incident
+}
+
+"What was published, installed or changed in the registry."
+type RegistryUpdate {
+  "What happened."
+  event: Event!
+  "The entry as it is now; null when it is gone."
+  entry: RegistryEntry
+  "The version that was published, revoked, installed or rolled back to; null where it is about the entry itself."
+  version: RegistryVersion
+}
+
+"What came from a cloud source, or from a repository that is connected with the registry."
+type SyncUpdate {
+  "What happened."
+  event: Event!
+  "The cloud source as it is now; null when it is gone, or when it is about a connection."
+  source: CloudSource
+  "The snapshot that was taken; null for anything else."
+  snapshot: Snapshot
+  "The connection as it is now; null when it is gone, or when it is about a cloud source."
+  connection: RepoLink @auth(plan: PRO, can: REGISTRY_PUSH)
+}
+
+"Suggestions that came up or were changed, or a decision about one."
+type SuggestionUpdate {
+  "What happened."
+  event: Event!
+  "The cloud source that it is about; null when it is gone."
+  source: CloudSource
+  "The suggestion that somebody decided on; null where several have come up or changed."
+  suggestion: EvalSuggestion
+}
+
+"An eval run that was recorded."
+type RunUpdate {
+  "What happened."
+  event: Event!
+  "The run; null when it is gone."
+  run: EvalRun
+}
+
+"""
+What happens, as it happens: over a websocket (` + "`" + `graphql-transport-ws` + "`" + `) or as server-sent events. Every field is one kind of the same
+stream, in the order in which things happened. Who was cut off goes on with ` + "`" + `after` + "`" + `, the id of the last event that came, and misses
+nothing.
+"""
+type Subscription {
+  "Everything that happens in the organization."
+  events(
+    "The id of the last event that the client has: those after it come first. Omitted: those from now on."
+    after: ID
+    "Only events of these kinds, such as ` + "`" + `suite.created` + "`" + `, or of all kinds of a noun: ` + "`" + `alert.*` + "`" + `; at most 50."
+    kinds: [String!]
+    "Only what happens to these objects; at most 50."
+    objectIds: [ID!]
+  ): Event!
+  "Skills whose status changes."
+  skillUpdates(
+    "The id of the last event that the client has. Omitted: from now on."
+    after: ID
+    "Only these skills; at most 50."
+    skillIds: [ID!]
+  ): SkillUpdate!
+  "Alerts and their incidents."
+  alertUpdates(
+    "The id of the last event that the client has. Omitted: from now on."
+    after: ID
+    "Only these alerts; at most 50."
+    alertIds: [ID!]
+  ): AlertUpdate!
+  "What is published, rolled back, installed and synced in the registry."
+  registryUpdates(
+    "The id of the last event that the client has. Omitted: from now on."
+    after: ID
+    "Only these entries; at most 50."
+    entryIds: [ID!]
+  ): RegistryUpdate!
+  "What cloud sources and connected repositories bring."
+  syncUpdates(
+    "The id of the last event that the client has. Omitted: from now on."
+    after: ID
+    "Only these cloud sources and connections; at most 50."
+    ids: [ID!]
+  ): SyncUpdate!
+  "Suggestions of cloud sources, and decisions about them."
+  suggestionUpdates(
+    "The id of the last event that the client has. Omitted: from now on."
+    after: ID
+    "Only those of these cloud sources; at most 50."
+    sourceIds: [ID!]
+  ): SuggestionUpdate!
+  "Eval runs that are recorded."
+  runUpdates(
+    "The id of the last event that the client has. Omitted: from now on."
+    after: ID
+    "Only those of these suites; at most 50."
+    suiteIds: [ID!]
+  ): RunUpdate!
+}
+
 "What can be asked. Everything is seen from the organization of the API key."
 type Query {
   "Who is asking, and what they may do."
@@ -14892,6 +15296,18 @@ func (ec *executionContext) childFields_AlertEdge(ctx context.Context, field gra
 		return ec.fieldContext_AlertEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AlertEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_AlertUpdate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "event":
+		return ec.fieldContext_AlertUpdate_event(ctx, field)
+	case "alert":
+		return ec.fieldContext_AlertUpdate_alert(ctx, field)
+	case "incident":
+		return ec.fieldContext_AlertUpdate_incident(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AlertUpdate", field.Name)
 }
 
 func (ec *executionContext) childFields_ApiKey(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -16296,6 +16712,18 @@ func (ec *executionContext) childFields_RegistryEntryEdge(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type RegistryEntryEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_RegistryUpdate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "event":
+		return ec.fieldContext_RegistryUpdate_event(ctx, field)
+	case "entry":
+		return ec.fieldContext_RegistryUpdate_entry(ctx, field)
+	case "version":
+		return ec.fieldContext_RegistryUpdate_version(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RegistryUpdate", field.Name)
+}
+
 func (ec *executionContext) childFields_RegistryVersion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -16714,6 +17142,16 @@ func (ec *executionContext) childFields_RunComparison(ctx context.Context, field
 	return nil, fmt.Errorf("no field named %q was found under type RunComparison", field.Name)
 }
 
+func (ec *executionContext) childFields_RunUpdate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "event":
+		return ec.fieldContext_RunUpdate_event(ctx, field)
+	case "run":
+		return ec.fieldContext_RunUpdate_run(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RunUpdate", field.Name)
+}
+
 func (ec *executionContext) childFields_SearchHit(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "type":
@@ -17022,6 +17460,16 @@ func (ec *executionContext) childFields_SkillStatusCount(ctx context.Context, fi
 	return nil, fmt.Errorf("no field named %q was found under type SkillStatusCount", field.Name)
 }
 
+func (ec *executionContext) childFields_SkillUpdate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "event":
+		return ec.fieldContext_SkillUpdate_event(ctx, field)
+	case "skill":
+		return ec.fieldContext_SkillUpdate_skill(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SkillUpdate", field.Name)
+}
+
 func (ec *executionContext) childFields_Snapshot(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -17266,6 +17714,18 @@ func (ec *executionContext) childFields_SuggestionReviewEdge(ctx context.Context
 	return nil, fmt.Errorf("no field named %q was found under type SuggestionReviewEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_SuggestionUpdate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "event":
+		return ec.fieldContext_SuggestionUpdate_event(ctx, field)
+	case "source":
+		return ec.fieldContext_SuggestionUpdate_source(ctx, field)
+	case "suggestion":
+		return ec.fieldContext_SuggestionUpdate_suggestion(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SuggestionUpdate", field.Name)
+}
+
 func (ec *executionContext) childFields_SuiteRevision(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -17380,6 +17840,20 @@ func (ec *executionContext) childFields_SyncSourcePayload(ctx context.Context, f
 		return ec.fieldContext_SyncSourcePayload_unchanged(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SyncSourcePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_SyncUpdate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "event":
+		return ec.fieldContext_SyncUpdate_event(ctx, field)
+	case "source":
+		return ec.fieldContext_SyncUpdate_source(ctx, field)
+	case "snapshot":
+		return ec.fieldContext_SyncUpdate_snapshot(ctx, field)
+	case "connection":
+		return ec.fieldContext_SyncUpdate_connection(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SyncUpdate", field.Name)
 }
 
 func (ec *executionContext) childFields_TestAlertPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -21932,6 +22406,168 @@ func (ec *executionContext) field_Snapshot_runs_args(ctx context.Context, rawArg
 	return args, nil
 }
 
+func (ec *executionContext) field_Subscription_alertUpdates_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*ids.ID, error) {
+			return ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "alertIds",
+		func(ctx context.Context, v any) ([]ids.ID, error) {
+			return ec.unmarshalOID2ᚕskillgraphᚋinternalᚋidsᚐIDᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["alertIds"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_events_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*ids.ID, error) {
+			return ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "kinds",
+		func(ctx context.Context, v any) ([]string, error) {
+			return ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["kinds"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "objectIds",
+		func(ctx context.Context, v any) ([]ids.ID, error) {
+			return ec.unmarshalOID2ᚕskillgraphᚋinternalᚋidsᚐIDᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["objectIds"] = arg2
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_registryUpdates_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*ids.ID, error) {
+			return ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "entryIds",
+		func(ctx context.Context, v any) ([]ids.ID, error) {
+			return ec.unmarshalOID2ᚕskillgraphᚋinternalᚋidsᚐIDᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["entryIds"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_runUpdates_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*ids.ID, error) {
+			return ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "suiteIds",
+		func(ctx context.Context, v any) ([]ids.ID, error) {
+			return ec.unmarshalOID2ᚕskillgraphᚋinternalᚋidsᚐIDᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["suiteIds"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_skillUpdates_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*ids.ID, error) {
+			return ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "skillIds",
+		func(ctx context.Context, v any) ([]ids.ID, error) {
+			return ec.unmarshalOID2ᚕskillgraphᚋinternalᚋidsᚐIDᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["skillIds"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_suggestionUpdates_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*ids.ID, error) {
+			return ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "sourceIds",
+		func(ctx context.Context, v any) ([]ids.ID, error) {
+			return ec.unmarshalOID2ᚕskillgraphᚋinternalᚋidsᚐIDᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["sourceIds"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_syncUpdates_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*ids.ID, error) {
+			return ec.unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "ids",
+		func(ctx context.Context, v any) ([]ids.ID, error) {
+			return ec.unmarshalOID2ᚕskillgraphᚋinternalᚋidsᚐIDᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["ids"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_SuiteRevision_runs_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -23524,6 +24160,102 @@ func (ec *executionContext) fieldContext_AlertEdge_node(_ context.Context, field
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Alert(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AlertUpdate_event(ctx context.Context, field graphql.CollectedField, obj *models.AlertUpdate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AlertUpdate_event(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Event, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Event) graphql.Marshaler {
+			return ec.marshalNEvent2ᚖskillgraphᚋmodelsᚐEvent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AlertUpdate_event(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AlertUpdate",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Event(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AlertUpdate_alert(ctx context.Context, field graphql.CollectedField, obj *models.AlertUpdate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AlertUpdate_alert(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.AlertUpdate().Alert(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Alert) graphql.Marshaler {
+			return ec.marshalOAlert2ᚖskillgraphᚋmodelsᚐAlert(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AlertUpdate_alert(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AlertUpdate",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Alert(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AlertUpdate_incident(ctx context.Context, field graphql.CollectedField, obj *models.AlertUpdate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AlertUpdate_incident(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.AlertUpdate().Incident(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Incident) graphql.Marshaler {
+			return ec.marshalOIncident2ᚖskillgraphᚋmodelsᚐIncident(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AlertUpdate_incident(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AlertUpdate",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Incident(ctx, field)
 		},
 	}
 	return fc, nil
@@ -39825,6 +40557,102 @@ func (ec *executionContext) fieldContext_RegistryEntryEdge_node(_ context.Contex
 	return fc, nil
 }
 
+func (ec *executionContext) _RegistryUpdate_event(ctx context.Context, field graphql.CollectedField, obj *models.RegistryUpdate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryUpdate_event(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Event, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Event) graphql.Marshaler {
+			return ec.marshalNEvent2ᚖskillgraphᚋmodelsᚐEvent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryUpdate_event(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryUpdate",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Event(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryUpdate_entry(ctx context.Context, field graphql.CollectedField, obj *models.RegistryUpdate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryUpdate_entry(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RegistryUpdate().Entry(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryEntry) graphql.Marshaler {
+			return ec.marshalORegistryEntry2ᚖskillgraphᚋmodelsᚐRegistryEntry(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryUpdate_entry(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryUpdate",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryEntry(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegistryUpdate_version(ctx context.Context, field graphql.CollectedField, obj *models.RegistryUpdate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegistryUpdate_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RegistryUpdate().Version(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryVersion) graphql.Marshaler {
+			return ec.marshalORegistryVersion2ᚖskillgraphᚋmodelsᚐRegistryVersion(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegistryUpdate_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegistryUpdate",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryVersion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _RegistryVersion_id(ctx context.Context, field graphql.CollectedField, obj *models.RegistryVersion) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -44134,6 +44962,70 @@ func (ec *executionContext) fieldContext_RunComparison_caveat(_ context.Context,
 	return graphql.NewScalarFieldContext("RunComparison", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _RunUpdate_event(ctx context.Context, field graphql.CollectedField, obj *models.RunUpdate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RunUpdate_event(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Event, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Event) graphql.Marshaler {
+			return ec.marshalNEvent2ᚖskillgraphᚋmodelsᚐEvent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RunUpdate_event(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RunUpdate",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Event(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RunUpdate_run(ctx context.Context, field graphql.CollectedField, obj *models.RunUpdate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RunUpdate_run(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RunUpdate().Run(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EvalRun) graphql.Marshaler {
+			return ec.marshalOEvalRun2ᚖskillgraphᚋmodelsᚐEvalRun(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RunUpdate_run(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RunUpdate",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalRun(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _SearchHit_type(ctx context.Context, field graphql.CollectedField, obj *models.SearchHit) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -47064,6 +47956,70 @@ func (ec *executionContext) fieldContext_SkillStatusCount_count(_ context.Contex
 	return graphql.NewScalarFieldContext("SkillStatusCount", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _SkillUpdate_event(ctx context.Context, field graphql.CollectedField, obj *models.SkillUpdate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillUpdate_event(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Event, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Event) graphql.Marshaler {
+			return ec.marshalNEvent2ᚖskillgraphᚋmodelsᚐEvent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SkillUpdate_event(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillUpdate",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Event(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SkillUpdate_skill(ctx context.Context, field graphql.CollectedField, obj *models.SkillUpdate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SkillUpdate_skill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SkillUpdate().Skill(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Skill) graphql.Marshaler {
+			return ec.marshalOSkill2ᚖskillgraphᚋmodelsᚐSkill(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SkillUpdate_skill(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SkillUpdate",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Skill(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Snapshot_id(ctx context.Context, field graphql.CollectedField, obj *models.Snapshot) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -48132,6 +49088,314 @@ func (ec *executionContext) fieldContext_SubmitSignalsPayload_duplicates(_ conte
 	return graphql.NewScalarFieldContext("SubmitSignalsPayload", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _Subscription_events(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_events(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().Events(ctx, fc.Args["after"].(*ids.ID), fc.Args["kinds"].([]string), fc.Args["objectIds"].([]ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Event) graphql.Marshaler {
+			return ec.marshalNEvent2ᚖskillgraphᚋmodelsᚐEvent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_events(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Event(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_events_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_skillUpdates(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_skillUpdates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().SkillUpdates(ctx, fc.Args["after"].(*ids.ID), fc.Args["skillIds"].([]ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SkillUpdate) graphql.Marshaler {
+			return ec.marshalNSkillUpdate2ᚖskillgraphᚋmodelsᚐSkillUpdate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_skillUpdates(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SkillUpdate(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_skillUpdates_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_alertUpdates(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_alertUpdates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().AlertUpdates(ctx, fc.Args["after"].(*ids.ID), fc.Args["alertIds"].([]ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.AlertUpdate) graphql.Marshaler {
+			return ec.marshalNAlertUpdate2ᚖskillgraphᚋmodelsᚐAlertUpdate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_alertUpdates(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AlertUpdate(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_alertUpdates_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_registryUpdates(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_registryUpdates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().RegistryUpdates(ctx, fc.Args["after"].(*ids.ID), fc.Args["entryIds"].([]ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RegistryUpdate) graphql.Marshaler {
+			return ec.marshalNRegistryUpdate2ᚖskillgraphᚋmodelsᚐRegistryUpdate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_registryUpdates(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegistryUpdate(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_registryUpdates_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_syncUpdates(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_syncUpdates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().SyncUpdates(ctx, fc.Args["after"].(*ids.ID), fc.Args["ids"].([]ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SyncUpdate) graphql.Marshaler {
+			return ec.marshalNSyncUpdate2ᚖskillgraphᚋmodelsᚐSyncUpdate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_syncUpdates(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncUpdate(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_syncUpdates_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_suggestionUpdates(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_suggestionUpdates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().SuggestionUpdates(ctx, fc.Args["after"].(*ids.ID), fc.Args["sourceIds"].([]ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.SuggestionUpdate) graphql.Marshaler {
+			return ec.marshalNSuggestionUpdate2ᚖskillgraphᚋmodelsᚐSuggestionUpdate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_suggestionUpdates(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SuggestionUpdate(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_suggestionUpdates_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_runUpdates(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_runUpdates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().RunUpdates(ctx, fc.Args["after"].(*ids.ID), fc.Args["suiteIds"].([]ids.ID))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RunUpdate) graphql.Marshaler {
+			return ec.marshalNRunUpdate2ᚖskillgraphᚋmodelsᚐRunUpdate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_runUpdates(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RunUpdate(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_runUpdates_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _SuggestionEvidence_provenance(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionEvidence) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -49118,6 +50382,102 @@ func (ec *executionContext) fieldContext_SuggestionReviewEdge_node(_ context.Con
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_SuggestionReview(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SuggestionUpdate_event(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionUpdate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionUpdate_event(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Event, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Event) graphql.Marshaler {
+			return ec.marshalNEvent2ᚖskillgraphᚋmodelsᚐEvent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionUpdate_event(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SuggestionUpdate",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Event(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SuggestionUpdate_source(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionUpdate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionUpdate_source(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SuggestionUpdate().Source(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+			return ec.marshalOCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionUpdate_source(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SuggestionUpdate",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SuggestionUpdate_suggestion(ctx context.Context, field graphql.CollectedField, obj *models.SuggestionUpdate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestionUpdate_suggestion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SuggestionUpdate().Suggestion(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.EvalSuggestion) graphql.Marshaler {
+			return ec.marshalOEvalSuggestion2ᚖskillgraphᚋmodelsᚐEvalSuggestion(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestionUpdate_suggestion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SuggestionUpdate",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EvalSuggestion(ctx, field)
 		},
 	}
 	return fc, nil
@@ -50110,6 +51470,134 @@ func (ec *executionContext) _SyncSourcePayload_unchanged(ctx context.Context, fi
 }
 func (ec *executionContext) fieldContext_SyncSourcePayload_unchanged(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SyncSourcePayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _SyncUpdate_event(ctx context.Context, field graphql.CollectedField, obj *models.SyncUpdate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncUpdate_event(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Event, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Event) graphql.Marshaler {
+			return ec.marshalNEvent2ᚖskillgraphᚋmodelsᚐEvent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncUpdate_event(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SyncUpdate",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Event(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SyncUpdate_source(ctx context.Context, field graphql.CollectedField, obj *models.SyncUpdate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncUpdate_source(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SyncUpdate().Source(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.TypedSource) graphql.Marshaler {
+			return ec.marshalOCloudSource2skillgraphᚋmodelsᚐTypedSource(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncUpdate_source(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SyncUpdate",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SyncUpdate_snapshot(ctx context.Context, field graphql.CollectedField, obj *models.SyncUpdate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncUpdate_snapshot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SyncUpdate().Snapshot(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.Snapshot) graphql.Marshaler {
+			return ec.marshalOSnapshot2ᚖskillgraphᚋmodelsᚐSnapshot(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncUpdate_snapshot(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SyncUpdate",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Snapshot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SyncUpdate_connection(ctx context.Context, field graphql.CollectedField, obj *models.SyncUpdate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncUpdate_connection(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SyncUpdate().Connection(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *models.RepoLink) graphql.Marshaler {
+			return ec.marshalORepoLink2ᚖskillgraphᚋmodelsᚐRepoLink(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncUpdate_connection(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SyncUpdate",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepoLink(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _TaskPackageCase_id(ctx context.Context, field graphql.CollectedField, obj *models.TaskPackageCase) (ret graphql.Marshaler) {
@@ -56776,6 +58264,120 @@ func (ec *executionContext) _AlertEdge(ctx context.Context, sel ast.SelectionSet
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var alertUpdateImplementors = []string{"AlertUpdate"}
+
+func (ec *executionContext) _AlertUpdate(ctx context.Context, sel ast.SelectionSet, obj *models.AlertUpdate) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, alertUpdateImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AlertUpdate")
+		case "event":
+			out.Values[i] = ec._AlertUpdate_event(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "alert":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._AlertUpdate_alert(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "incident":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._AlertUpdate_incident(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -66736,6 +68338,120 @@ func (ec *executionContext) _RegistryEntryEdge(ctx context.Context, sel ast.Sele
 	return out
 }
 
+var registryUpdateImplementors = []string{"RegistryUpdate"}
+
+func (ec *executionContext) _RegistryUpdate(ctx context.Context, sel ast.SelectionSet, obj *models.RegistryUpdate) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, registryUpdateImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RegistryUpdate")
+		case "event":
+			out.Values[i] = ec._RegistryUpdate_event(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "entry":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryUpdate_entry(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "version":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RegistryUpdate_version(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var registryVersionImplementors = []string{"RegistryVersion", "Node"}
 
 func (ec *executionContext) _RegistryVersion(ctx context.Context, sel ast.SelectionSet, obj *models.RegistryVersion) graphql.Marshaler {
@@ -69821,6 +71537,82 @@ func (ec *executionContext) _RunComparison(ctx context.Context, sel ast.Selectio
 	return out
 }
 
+var runUpdateImplementors = []string{"RunUpdate"}
+
+func (ec *executionContext) _RunUpdate(ctx context.Context, sel ast.SelectionSet, obj *models.RunUpdate) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, runUpdateImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RunUpdate")
+		case "event":
+			out.Values[i] = ec._RunUpdate_event(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "run":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._RunUpdate_run(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var searchHitImplementors = []string{"SearchHit"}
 
 func (ec *executionContext) _SearchHit(ctx context.Context, sel ast.SelectionSet, obj *models.SearchHit) graphql.Marshaler {
@@ -71704,6 +73496,82 @@ func (ec *executionContext) _SkillStatusCount(ctx context.Context, sel ast.Selec
 	return out
 }
 
+var skillUpdateImplementors = []string{"SkillUpdate"}
+
+func (ec *executionContext) _SkillUpdate(ctx context.Context, sel ast.SelectionSet, obj *models.SkillUpdate) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, skillUpdateImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SkillUpdate")
+		case "event":
+			out.Values[i] = ec._SkillUpdate_event(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "skill":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SkillUpdate_skill(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var snapshotImplementors = []string{"Snapshot", "Node"}
 
 func (ec *executionContext) _Snapshot(ctx context.Context, sel ast.SelectionSet, obj *models.Snapshot) graphql.Marshaler {
@@ -72493,6 +74361,38 @@ func (ec *executionContext) _SubmitSignalsPayload(ctx context.Context, sel ast.S
 	return out
 }
 
+var subscriptionImplementors = []string{"Subscription"}
+
+func (ec *executionContext) _Subscription(ctx context.Context, sel ast.SelectionSet) func(ctx context.Context) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, subscriptionImplementors)
+	ctx = graphql.WithFieldContext(ctx, &graphql.FieldContext{
+		Object: "Subscription",
+	})
+	if len(fields) != 1 {
+		graphql.AddErrorf(ctx, "must subscribe to exactly one stream")
+		return nil
+	}
+
+	switch fields[0].Name {
+	case "events":
+		return ec._Subscription_events(ctx, fields[0])
+	case "skillUpdates":
+		return ec._Subscription_skillUpdates(ctx, fields[0])
+	case "alertUpdates":
+		return ec._Subscription_alertUpdates(ctx, fields[0])
+	case "registryUpdates":
+		return ec._Subscription_registryUpdates(ctx, fields[0])
+	case "syncUpdates":
+		return ec._Subscription_syncUpdates(ctx, fields[0])
+	case "suggestionUpdates":
+		return ec._Subscription_suggestionUpdates(ctx, fields[0])
+	case "runUpdates":
+		return ec._Subscription_runUpdates(ctx, fields[0])
+	default:
+		panic("unknown field " + strconv.Quote(fields[0].Name))
+	}
+}
+
 var suggestionEvidenceImplementors = []string{"SuggestionEvidence"}
 
 func (ec *executionContext) _SuggestionEvidence(ctx context.Context, sel ast.SelectionSet, obj *models.SuggestionEvidence) graphql.Marshaler {
@@ -73091,6 +74991,120 @@ func (ec *executionContext) _SuggestionReviewEdge(ctx context.Context, sel ast.S
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var suggestionUpdateImplementors = []string{"SuggestionUpdate"}
+
+func (ec *executionContext) _SuggestionUpdate(ctx context.Context, sel ast.SelectionSet, obj *models.SuggestionUpdate) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, suggestionUpdateImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SuggestionUpdate")
+		case "event":
+			out.Values[i] = ec._SuggestionUpdate_event(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "source":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SuggestionUpdate_source(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "suggestion":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SuggestionUpdate_suggestion(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -73738,6 +75752,158 @@ func (ec *executionContext) _SyncSourcePayload(ctx context.Context, sel ast.Sele
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var syncUpdateImplementors = []string{"SyncUpdate"}
+
+func (ec *executionContext) _SyncUpdate(ctx context.Context, sel ast.SelectionSet, obj *models.SyncUpdate) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, syncUpdateImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SyncUpdate")
+		case "event":
+			out.Values[i] = ec._SyncUpdate_event(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "source":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SyncUpdate_source(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "snapshot":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SyncUpdate_snapshot(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "connection":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SyncUpdate_connection(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -76355,6 +78521,16 @@ func (ec *executionContext) marshalNAlertType2skillgraphᚋmodelsᚐAlertType(ct
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) marshalNAlertUpdate2ᚖskillgraphᚋmodelsᚐAlertUpdate(ctx context.Context, sel ast.SelectionSet, v *models.AlertUpdate) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AlertUpdate(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNApiKey2ᚕᚖskillgraphᚋmodelsᚐAPIKeyᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.APIKey) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -78043,6 +80219,16 @@ func (ec *executionContext) marshalNRegistryEntryEdge2ᚖskillgraphᚋmodelsᚐE
 	return ec._RegistryEntryEdge(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNRegistryUpdate2ᚖskillgraphᚋmodelsᚐRegistryUpdate(ctx context.Context, sel ast.SelectionSet, v *models.RegistryUpdate) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RegistryUpdate(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNRegistryVersion2ᚕᚖskillgraphᚋmodelsᚐRegistryVersionᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.RegistryVersion) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -78439,6 +80625,16 @@ func (ec *executionContext) marshalNRunStatus2skillgraphᚋmodelsᚐRunStatus(ct
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) marshalNRunUpdate2ᚖskillgraphᚋmodelsᚐRunUpdate(ctx context.Context, sel ast.SelectionSet, v *models.RunUpdate) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RunUpdate(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNRunVariant2skillgraphᚋmodelsᚐRunVariant(ctx context.Context, v any) (models.RunVariant, error) {
 	var res models.RunVariant
 	err := res.UnmarshalGQLContext(ctx, v)
@@ -78815,6 +81011,16 @@ func (ec *executionContext) marshalNSkillStatusCount2ᚖskillgraphᚋmodelsᚐSk
 	return ec._SkillStatusCount(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNSkillUpdate2ᚖskillgraphᚋmodelsᚐSkillUpdate(ctx context.Context, sel ast.SelectionSet, v *models.SkillUpdate) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SkillUpdate(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNSnapshot2ᚕᚖskillgraphᚋmodelsᚐSnapshotᚄ(ctx context.Context, sel ast.SelectionSet, v []*models.Snapshot) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -79153,6 +81359,16 @@ func (ec *executionContext) marshalNSuggestionStatus2skillgraphᚋmodelsᚐSugge
 	return graphql.WrapContextMarshaler(ctx, v)
 }
 
+func (ec *executionContext) marshalNSuggestionUpdate2ᚖskillgraphᚋmodelsᚐSuggestionUpdate(ctx context.Context, sel ast.SelectionSet, v *models.SuggestionUpdate) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SuggestionUpdate(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNSuiteField2skillgraphᚋmodelsᚐSuiteField(ctx context.Context, v any) (models.SuiteField, error) {
 	var res models.SuiteField
 	err := res.UnmarshalGQLContext(ctx, v)
@@ -79328,6 +81544,16 @@ func (ec *executionContext) unmarshalNSyncStatus2skillgraphᚋmodelsᚐSyncStatu
 
 func (ec *executionContext) marshalNSyncStatus2skillgraphᚋmodelsᚐSyncStatus(ctx context.Context, sel ast.SelectionSet, v models.SyncStatus) graphql.Marshaler {
 	return graphql.WrapContextMarshaler(ctx, v)
+}
+
+func (ec *executionContext) marshalNSyncUpdate2ᚖskillgraphᚋmodelsᚐSyncUpdate(ctx context.Context, sel ast.SelectionSet, v *models.SyncUpdate) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SyncUpdate(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNTime2timeᚐTime(ctx context.Context, v any) (time.Time, error) {
@@ -80209,6 +82435,41 @@ func (ec *executionContext) marshalOFloat2ᚖfloat64(ctx context.Context, sel as
 	return graphql.WrapContextMarshaler(ctx, res)
 }
 
+func (ec *executionContext) unmarshalOID2ᚕskillgraphᚋinternalᚋidsᚐIDᚄ(ctx context.Context, v any) ([]ids.ID, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]ids.ID, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOID2ᚕskillgraphᚋinternalᚋidsᚐIDᚄ(ctx context.Context, sel ast.SelectionSet, v []ids.ID) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := make(graphql.Array, len(v))
+	for i := range v {
+		ret[i] = ec.marshalNID2skillgraphᚋinternalᚋidsᚐID(ctx, sel, v[i])
+	}
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) unmarshalOID2ᚖskillgraphᚋinternalᚋidsᚐID(ctx context.Context, v any) (*ids.ID, error) {
 	if v == nil {
 		return nil, nil
@@ -80230,6 +82491,13 @@ func (ec *executionContext) marshalOImportSuitePayload2ᚖskillgraphᚋmodelsᚐ
 		return graphql.Null
 	}
 	return ec._ImportSuitePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOIncident2ᚖskillgraphᚋmodelsᚐIncident(ctx context.Context, sel ast.SelectionSet, v *models.Incident) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Incident(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOIncidentFilter2ᚖskillgraphᚋmodelsᚐIncidentFilter(ctx context.Context, v any) (*models.IncidentFilter, error) {

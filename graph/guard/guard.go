@@ -16,6 +16,7 @@ import (
 	"skillgraph/internal/errs"
 	"skillgraph/internal/face"
 	"skillgraph/internal/viewer"
+	"skillgraph/models"
 )
 
 // Limits of an operation that a client sends. Stored documents are ours and have none of them.
@@ -95,7 +96,18 @@ func (g *Guard) MutateOperationContext(ctx context.Context, op *graphql.Operatio
 	if face.IsREST(ctx) {
 		return nil
 	}
+	if op.Operation.Operation == ast.Subscription && len(graphql.CollectFields(op, op.Operation.SelectionSet, []string{"Subscription"})) != 1 {
+		return asGraphQL(errs.New(errs.Invalid, "A subscription selects one field"))
+	}
 	return checkCost(op)
+}
+
+// Allow asks once more whether somebody may run an operation that has been running for a while.
+func (g *Guard) Allow(op *graphql.OperationContext, v *models.Viewer) error {
+	if err := g.authorize(op, v); err != nil {
+		return err.Err
+	}
+	return nil
 }
 
 // refuse names the limit that was passed.

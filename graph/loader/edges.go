@@ -192,6 +192,20 @@ var (
 	CountVersions    = one("OrganizationCounts.versions", func(c *models.OrganizationCounts) *ids.ID { return &c.OrgID }, store.Org.VersionCounts)
 
 	HitNode = one("SearchHit.node", func(h *models.SearchHit) *ids.ID { return &h.ObjectID }, nodes)
+
+	UpdateAlert      = one("AlertUpdate.alert", func(u *models.AlertUpdate) *ids.ID { return u.Event.About(ids.Alert, "alert_id") }, store.Org.AlertsByID)
+	UpdateConnection = one("SyncUpdate.connection", func(u *models.SyncUpdate) *ids.ID { return u.Event.About(ids.RepoLink, "connection_id") }, store.Org.RepoLinksByID)
+	UpdateEntry      = one("RegistryUpdate.entry", func(u *models.RegistryUpdate) *ids.ID { return u.Event.About(ids.Entry, "entry_id") }, store.Org.EntriesByID)
+	UpdateIncident   = one("AlertUpdate.incident", func(u *models.AlertUpdate) *ids.ID { return u.Event.About(ids.Incident) }, store.Org.IncidentsByID)
+	UpdateRun        = one("RunUpdate.run", func(u *models.RunUpdate) *ids.ID { return u.Event.About(ids.Run) }, store.Org.RunsByID)
+	UpdateSkill      = one("SkillUpdate.skill", func(u *models.SkillUpdate) *ids.ID { return u.Event.About(ids.Skill) }, store.Org.SkillsByID)
+	UpdateSnapshot   = one("SyncUpdate.snapshot", func(u *models.SyncUpdate) *ids.ID { return u.Event.About(ids.Snapshot) }, store.Org.SnapshotsByID)
+	UpdateSource     = one("SyncUpdate.source", func(u *models.SyncUpdate) *ids.ID { return u.Event.About(ids.Source, "source_id") }, store.Org.SourcesByID)
+	UpdatedSource    = one("SuggestionUpdate.source", func(u *models.SuggestionUpdate) *ids.ID { return u.Event.About(ids.Source, "source_id") }, store.Org.SourcesByID)
+	UpdateSuggestion = one("SuggestionUpdate.suggestion", func(u *models.SuggestionUpdate) *ids.ID { return u.Event.About(ids.Suggestion) }, store.Org.SuggestionsByID)
+	UpdateVersion    = one("RegistryUpdate.version", func(u *models.RegistryUpdate) *ids.ID {
+		return u.Event.About(ids.Version, "version_id", "to_version_id")
+	}, store.Org.VersionsByID)
 )
 
 // ownSkill is the skill of an entry; those of other organizations are not found.

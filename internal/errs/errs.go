@@ -29,6 +29,7 @@ const (
 	Timeout         Code = "TIMEOUT"
 	Unavailable     Code = "UNAVAILABLE"
 	Internal        Code = "INTERNAL"
+	TooSlow         Code = "TOO_SLOW"
 )
 
 // Error is an error made for the caller.

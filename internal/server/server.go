@@ -2,10 +2,13 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +21,7 @@ import (
 	"skillgraph/internal/codehost"
 	"skillgraph/internal/errs"
 	"skillgraph/internal/jobs"
+	"skillgraph/internal/live"
 	"skillgraph/internal/otlp"
 	"skillgraph/internal/registry"
 	"skillgraph/internal/request"
@@ -44,13 +48,20 @@ type Config struct {
 	// MetricsElsewhere keeps /metrics off this handler.
 	MetricsElsewhere bool
 	Clock            func() time.Time // nil: the wall clock
+	// Live and Streams bound subscriptions; zero is the default.
+	Live    live.Limits
+	Streams graph.StreamLimits
 }
 
 // Server is an HTTP handler with its metrics.
 type Server struct {
 	http.Handler
 	Metrics http.Handler
+	streams *graph.Streams
 }
+
+// EndStreams ends every subscription, tells the clients why, and waits until they have heard it, for as long as ctx lasts.
+func (s *Server) EndStreams(ctx context.Context) { s.streams.Close(ctx) }
 
 // New wires everything together. It fails when a stored operation does not fit the schema.
 func New(cfg Config) (*Server, error) {
@@ -66,12 +77,14 @@ func New(cfg Config) (*Server, error) {
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	cfg.Store.Collect(reg)
 	jobs.Collect(cfg.Store, reg)
-	executor := graph.New(graph.Config{
-		Store: cfg.Store, Resolvers: resolvers.Root{Alerts: cfg.Alerts, Registry: cfg.Registry, Sources: cfg.Sources, Host: cfg.Host}, Metrics: graph.NewMetrics(reg),
-		Stored: rest.Stored(routes), Transport: rest.Transport{},
-	})
-	s := &Server{Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{})}
+	hub := live.New(cfg.Store, cfg.Live)
+	hub.Collect(reg)
 	keys := viewer.NewKeys(cfg.Store, cfg.Clock)
+	executor, streams := graph.New(graph.Config{
+		Store: cfg.Store, Resolvers: resolvers.Root{Alerts: cfg.Alerts, Registry: cfg.Registry, Sources: cfg.Sources, Host: cfg.Host, Live: hub}, Metrics: graph.NewMetrics(reg),
+		Stored: rest.Stored(routes), Transport: rest.Transport{}, Keys: keys, Live: hub, Origins: origins(cfg), StreamLimits: cfg.Streams,
+	})
+	s := &Server{Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}), streams: streams}
 
 	r := chi.NewRouter()
 	r.Use(identify, locate(cfg.BaseURL), logRequests(reg), recoverPanics, allowOrigins(cfg.CORSOrigins))
@@ -87,7 +100,14 @@ func New(cfg Config) (*Server, error) {
 	for _, path := range web.Paths() {
 		r.Handle(path, pages)
 	}
-	r.With(keys.Middleware(graph.Deny)).Handle("/graphql", executor)
+	withKey := keys.Middleware(graph.Deny)(executor)
+	r.HandleFunc("/graphql", func(w http.ResponseWriter, r *http.Request) {
+		if graph.IsSocket(r) { // which brings its key with its first message
+			executor.ServeHTTP(w, r)
+			return
+		}
+		withKey.ServeHTTP(w, r)
+	})
 	r.Group(func(r chi.Router) {
 		r.Use(keys.Middleware(rest.WriteError))
 		rest.Mount(r, routes, schema, executor)
@@ -102,6 +122,15 @@ func New(cfg Config) (*Server, error) {
 	})
 	s.Handler = r
 	return s, nil
+}
+
+// origins are those of pages that may open a websocket, besides pages from the very host that they connect to.
+func origins(cfg Config) []string {
+	out := slices.Clone(cfg.CORSOrigins)
+	if u, err := url.Parse(cfg.BaseURL); err == nil && u.Host != "" {
+		out = append(out, u.Scheme+"://"+u.Host)
+	}
+	return out
 }
 
 // allowed are the methods that a path takes.

@@ -107,7 +107,7 @@ func (s *Store) LeaveQueue(ctx context.Context, job *river.Job[DeliveriesJob]) (
 		if rows[0].Pending {
 			return errNotEmpty
 		}
-		var tx pgx.Tx = &joinedTx{connection: connection{pg.(*pgx.Conn)}}
+		var tx pgx.Tx = &joinedTx{connection: connection{pg.(*transaction).Conn}}
 		_, err = river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
 		return err
 	})

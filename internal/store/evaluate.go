@@ -33,9 +33,11 @@ func (s *Store) EvaluateAlerts(ctx context.Context, interval time.Duration) (int
 			n, err = s.evaluateSome(ctx, db, pg, interval)
 			return err
 		})
-		total += n
-		if err != nil || n < evaluateBatch {
+		if err != nil {
 			return total, err
+		}
+		if total += n; n < evaluateBatch {
+			return total, nil
 		}
 	}
 }

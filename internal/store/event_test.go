@@ -128,3 +128,64 @@ func TestEventFilters(t *testing.T) {
 		require.Equal(t, len(row.want), total, name)
 	}
 }
+
+// A device that asks every few minutes is an event only when it has something else than before.
+func TestSyncEvents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a, b := w.entry(t, w.acme, "pdf", models.VisibilityOrg), w.entry(t, w.acme, "docx", models.VisibilityOrg)
+	pdf := install(t, w.acme, a.Entry.ID, "laptop")
+	install(t, w.acme, b.Entry.ID, "laptop")
+	newer := w.version(t, w.acme, a.Entry, "1.1.0")
+	before := len(events(t, w.acme))
+	for range 3 {
+		synced(t, w.acme, "laptop", reported(a.Entry.ID, a.Version.ContentHash), reported(b.Entry.ID, b.Version.ContentHash))
+		synced(t, w.acme, "", reported(a.Entry.ID, "none"))
+	}
+	require.Len(t, events(t, w.acme), before)
+	for range 3 {
+		synced(t, w.acme, "laptop", reported(a.Entry.ID, newer.ContentHash), reported(b.Entry.ID, b.Version.ContentHash))
+	}
+	all := events(t, w.acme)
+	require.Len(t, all, before+1)
+	last := all[before]
+	require.Equal(t, "entry.synced", last.Kind)
+	require.Equal(t, pdf.ID, last.ObjectID)
+	require.JSONEq(t, `{"entry_id": "`+a.Entry.ID.String()+`", "name": "pdf", "version_id": "`+newer.ID.String()+`", "device_id": "laptop"}`, string(last.Data))
+}
+
+// New suggestions are one event for each source and batch, however many they are.
+func TestSuggestionEvents(t *testing.T) {
+	t.Parallel()
+	s := newTelemetry(t, store.Options{})
+	source := s.source(t, "pdf")
+	told := func() (out []string) {
+		for _, e := range events(t, s.Org) {
+			if e.Kind == "source.suggestions_changed" {
+				require.Equal(t, source, e.ObjectID)
+				out = append(out, string(e.Data))
+			}
+		}
+		return out
+	}
+	s.push(t, models.Canonical{
+		Sessions: []models.SessionRecord{session("1"), session("2")},
+		Prompts:  []models.PromptRecord{prompt("1", "1", "Fill in the form"), prompt("2", "2", "Merge the invoices"), prompt("3", "2", "It went well")},
+		Invocations: []models.InvocationRecord{
+			matched("1", "1", "1", false), matched("2", "2", "2", false), matched("3", "2", "3", true),
+		},
+	})
+	s.suggest(t)
+	require.Equal(t, []string{`{"changed":0,"new":2}`}, told())
+	s.push(t, models.Canonical{
+		Sessions: []models.SessionRecord{session("3")}, Prompts: []models.PromptRecord{prompt("4", "3", "Fill in the form!"), prompt("5", "3", "Rotate")},
+		Invocations: []models.InvocationRecord{matched("4", "3", "4", false), matched("5", "3", "5", false)},
+	})
+	s.suggest(t)
+	require.Equal(t, []string{`{"changed":0,"new":2}`, `{"changed":1,"new":1}`}, told())
+	_, err := s.EraseSession(t.Context(), "2")
+	require.NoError(t, err)
+	require.Equal(t, `{"changed":1,"new":0}`, told()[2])
+	s.suggest(t)
+	require.Len(t, told(), 3, "nothing changed")
+}

@@ -175,7 +175,50 @@ func (o Org) applyEvidence(ctx context.Context, c *models.EvidenceChange) error 
 			return err
 		}
 	}
-	return o.settleSuggestions(ctx, slices.Collect(maps.Keys(c.Touched)))
+	counted := slices.Collect(maps.Keys(c.Counts))
+	before, err := o.shown(ctx, counted)
+	if err != nil {
+		return err
+	}
+	if err := o.settleSuggestions(ctx, slices.Collect(maps.Keys(c.Touched))); err != nil {
+		return err
+	}
+	now, err := o.shown(ctx, counted)
+	if err != nil {
+		return err
+	}
+	return o.tellSuggestions(ctx, before, now)
+}
+
+// shown are those of some suggestions that people see, with their sources.
+func (o Org) shown(ctx context.Context, suggestions []ids.ID) (map[ids.ID]ids.ID, error) {
+	found, err := o.SuggestionsByID(ctx, suggestions)
+	out := make(map[ids.ID]ids.ID, len(found))
+	for id, s := range found {
+		out[id] = s.SourceID
+	}
+	return out, err
+}
+
+// tellSuggestions tells once for each source what became of its suggestions, however many there are.
+func (o Org) tellSuggestions(ctx context.Context, before, now map[ids.ID]ids.ID) error {
+	fresh, changed, sources := map[ids.ID]int{}, map[ids.ID]int{}, map[ids.ID]bool{}
+	for _, source := range before {
+		changed[source]++
+		sources[source] = true
+	}
+	for id, source := range now {
+		if _, known := before[id]; !known {
+			fresh[source]++
+			sources[source] = true
+		}
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(sources), func(a, b ids.ID) int { return slices.Compare(a[:], b[:]) }) {
+		if err := o.event(ctx, "source.suggestions_changed", id, map[string]any{"new": fresh[id], "changed": changed[id]}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // addSuggestions makes the suggestions that are not there yet.

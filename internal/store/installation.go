@@ -185,10 +185,32 @@ func (o Org) remember(ctx context.Context, device string, has []*models.SyncEntr
 	for _, s := range has {
 		entries, versions, hashes = append(entries, s.EntryID), append(versions, s.HeldID), append(hashes, s.HasHash())
 	}
-	_, err := exec(ctx, o.pg, `UPDATE registry_installations t SET version_id = s.version_id, content_hash = s.hash, last_synced_at = $7
+	type row struct {
+		ID        ids.ID  `bun:"id"`
+		EntryID   ids.ID  `bun:"entry_id"`
+		VersionID *ids.ID `bun:"version_id"`
+		Moved     bool    `bun:"moved"`
+	}
+	rows, err := query[row](ctx, o.pg, `UPDATE registry_installations t SET version_id = s.version_id, content_hash = s.hash, last_synced_at = $7
 		FROM (SELECT DISTINCT ON (s.entry_id) s.* FROM unnest($4::uuid[], $5::uuid[], $6::text[]) WITH ORDINALITY AS s(entry_id, version_id, hash, n) ORDER BY s.entry_id, s.n) s
-		WHERE t.org_id = $1 AND t.user_id = $2 AND t.device_id = $3 AND t.entry_id = s.entry_id`, o.id, o.actor, device, entries, versions, hashes, o.now())
-	return err
+		JOIN registry_installations w ON w.org_id = $1 AND w.user_id = $2 AND w.device_id = $3 AND w.entry_id = s.entry_id
+		WHERE t.org_id = $1 AND t.id = w.id
+		RETURNING t.id, t.entry_id, t.version_id, (w.version_id, w.content_hash) IS DISTINCT FROM (t.version_id, t.content_hash) AS moved`, o.id, o.actor, device, entries, versions, hashes, o.now())
+	if err != nil {
+		return err
+	}
+	names := map[ids.ID]string{}
+	for _, s := range has {
+		names[s.EntryID] = s.Name
+	}
+	for _, r := range rows { // a device asks every few minutes, and mostly has what it had
+		if r.Moved {
+			if err := o.event(ctx, "entry.synced", r.ID, map[string]any{"entry_id": r.EntryID, "name": names[r.EntryID], "version_id": r.VersionID, "device_id": device}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Download is a version that a signed link names. The link is the permission: it is asked for on behalf of nobody.

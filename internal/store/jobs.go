@@ -28,11 +28,11 @@ func (o Org) enqueue(ctx context.Context, job river.JobArgs) error {
 }
 
 func (s *Store) enqueue(ctx context.Context, pg querier, job river.JobArgs) error {
-	conn, ok := pg.(*pgx.Conn)
+	tx, ok := pg.(*transaction)
 	if !ok {
 		return errors.New("store: a job belongs into a transaction")
 	}
-	_, err := s.queue.InsertTx(ctx, &joinedTx{connection: connection{conn}}, job, nil)
+	_, err := s.queue.InsertTx(ctx, &joinedTx{connection: connection{tx.Conn}}, job, nil)
 	return err
 }
 

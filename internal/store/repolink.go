@@ -243,12 +243,12 @@ func (o Org) attempt(ctx context.Context, l *models.RepoLink, a models.PublishAt
 // WroteBack keeps what became of telling the code host.
 func (o Org) WroteBack(ctx context.Context, attempt ids.ID, status models.WriteBackStatus, checkRun, message *string) error {
 	return o.tx(ctx, func(o Org) error {
-		n, err := exec(ctx, o.pg, `UPDATE publish_attempts SET write_back_status = $3, check_run_id = coalesce($4, check_run_id), write_back_message = $5
-			WHERE org_id = $1 AND id = $2 AND write_back_status = 'PENDING'`, o.id, attempt, status, checkRun, message)
-		if err != nil || n == 0 { // told before, or the connection has gone
+		told, err := query[models.PublishAttempt](ctx, o.pg, `UPDATE publish_attempts t SET write_back_status = $3, check_run_id = coalesce($4, check_run_id), write_back_message = $5
+			WHERE t.org_id = $1 AND t.id = $2 AND t.write_back_status = 'PENDING' RETURNING `+columns[models.PublishAttempt](), o.id, attempt, status, checkRun, message)
+		if err != nil || len(told) == 0 { // told before, or the connection has gone
 			return err
 		}
-		return o.event(ctx, "connection.wrote_back", attempt, map[string]any{"write_back_status": status.Wire(), "check_run_id": checkRun, "message": message})
+		return o.event(ctx, "connection.wrote_back", attempt, map[string]any{"connection_id": told[0].LinkID, "write_back_status": status.Wire(), "check_run_id": checkRun, "message": message})
 	})
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"skillgraph/internal/ids"
+	"skillgraph/models"
 )
 
 // Store is a database.
@@ -179,8 +180,18 @@ func (s *Store) tx(ctx context.Context, verb func(db bun.IDB, pg querier) error)
 		return fail(ctx, err)
 	}
 	defer func() { _ = tx.Rollback(ctx) }() // does nothing after Commit
-	if err := verb(conn, pg); err != nil {
+	t := &transaction{Conn: pg}
+	if err := verb(conn, t); err != nil {
 		return fail(ctx, err)
 	}
+	if err := t.writeEvents(ctx); err != nil {
+		return err
+	}
 	return fail(ctx, tx.Commit(ctx))
+}
+
+// transaction is the connection under a transaction, with the events that tell of it.
+type transaction struct {
+	*pgx.Conn
+	told []*models.Event
 }

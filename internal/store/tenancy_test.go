@@ -75,6 +75,21 @@ var tenancy = map[string]func(t *testing.T, o store.Org, f foreign){
 			requireEmptyPage(t, page, err)
 		}
 	},
+	"LastEvent": func(t *testing.T, o store.Org, f foreign) {
+		own, err := o.LastEvent(t.Context())
+		require.NoError(t, err)
+		page, err := o.Events(t.Context(), models.EventFilter{}, everything)
+		require.NoError(t, err)
+		place, err := o.EventPlace(t.Context(), page.Nodes[0].ID)
+		require.NoError(t, err)
+		require.Equal(t, place, own, "not that of "+f.org.String())
+	},
+	"EventPlace": func(t *testing.T, o store.Org, f foreign) {
+		for _, id := range []ids.ID{f.event, f.suite} {
+			_, err := o.EventPlace(t.Context(), id)
+			requireCode(t, errs.NotFound, err)
+		}
+	},
 
 	"Suite": func(t *testing.T, o store.Org, f foreign) {
 		_, err := o.Suite(t.Context(), f.suite)

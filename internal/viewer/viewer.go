@@ -59,6 +59,9 @@ func NewKeys(s *store.Store, now func() time.Time) *Keys {
 
 // Viewer is who a key stands for.
 func (k *Keys) Viewer(ctx context.Context, key string) (*models.Viewer, error) {
+	if key == "" {
+		return nil, errs.New(errs.Unauthenticated, "An API key is needed: send the header Authorization: Bearer <key>")
+	}
 	if !models.LooksLikeKey(key) {
 		return nil, errs.New(errs.Unauthenticated, "This is not an API key of skillgraph, which begins with sg_live_")
 	}
@@ -96,7 +99,7 @@ func (k *Keys) Viewer(ctx context.Context, key string) (*models.Viewer, error) {
 func (k *Keys) Middleware(deny func(http.ResponseWriter, *http.Request, error)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			v, err := k.authenticate(r)
+			v, err := k.Viewer(r.Context(), KeyOf(r))
 			if err != nil {
 				if errs.CodeOf(err) == errs.Unauthenticated {
 					w.Header().Set("WWW-Authenticate", "Bearer")
@@ -109,10 +112,11 @@ func (k *Keys) Middleware(deny func(http.ResponseWriter, *http.Request, error)) 
 	}
 }
 
-func (k *Keys) authenticate(r *http.Request) (*models.Viewer, error) {
+// KeyOf is the key that a request carries, or "".
+func KeyOf(r *http.Request) string {
 	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") || key == "" {
-		return nil, errs.New(errs.Unauthenticated, "An API key is needed: send the header Authorization: Bearer <key>")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
 	}
-	return k.Viewer(r.Context(), strings.TrimSpace(key))
+	return strings.TrimSpace(key)
 }

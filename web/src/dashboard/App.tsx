@@ -38,10 +38,10 @@ export function App() {
 function SignedIn({ client, bus, apiKey, signOut }: Link & { apiKey: string; signOut: () => void }) {
   const [{ data, error }, again] = useQuery({ query: ViewerDocument, requestPolicy: 'network-only' });
   const [said, setSaid] = useState({ text: '', bad: false });
-  const subscribes = Boolean(data?.__schema.subscriptionType);
+  const known = Boolean(data);
 
   useEffect(() => {
-    if (!subscribes) return;
+    if (!known) return;
     let stop: () => void = () => {};
     let over = false;
     import('./live').then(({ listen }) => over || (stop = listen(apiKey, bus)));
@@ -49,7 +49,7 @@ function SignedIn({ client, bus, apiKey, signOut }: Link & { apiKey: string; sig
       over = true;
       stop();
     };
-  }, [subscribes, apiKey, bus]);
+  }, [known, apiKey, bus]);
 
   useEffect(() => {
     if (!error?.networkError) return;

@@ -20,7 +20,11 @@ export function listen(key: string, bus: Bus) {
         // What happened meanwhile was missed.
         if (wasRetry) bus.changed('*');
       },
-      closed: () => bus.live(false),
+      closed: () => {
+        // The server has gone, or does not want this key any more: reading again tells which.
+        if (bus.state().live) bus.changed('*');
+        bus.live(false);
+      },
     },
   });
   client.subscribe<{ events: { kind: string } }>(
