@@ -2,6 +2,7 @@ package graph
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -62,7 +63,7 @@ func (t overHTTP) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphE
 	}
 	if list != nil {
 		status := http.StatusOK // what the older media type promises for every well-formed request
-		if answer == typeResponse || params.Query == "" || isMissingOperation(list) {
+		if answer == typeResponse || params.Query == "" && errs.CodeOf(list[0].Err) != errs.UnknownQuery || isMissingOperation(list) {
 			status = http.StatusBadRequest
 		}
 		write(w, answer, status, exec.DispatchError(graphql.WithOperationContext(ctx, op), list))
@@ -107,9 +108,6 @@ func readParams(w http.ResponseWriter, r *http.Request) (*graphql.RawParams, int
 		w.Header().Set("Allow", "GET, POST")
 		return nil, http.StatusMethodNotAllowed, errs.New(errs.BadMethod, "Use GET or POST")
 	}
-	if err == nil && p.Query == "" {
-		err = errs.At("query").Because("A query is needed")
-	}
 	p.ReadTime.End = graphql.Now()
 	return p, http.StatusBadRequest, err
 }
@@ -126,9 +124,23 @@ func fromQuery(r *http.Request, p *graphql.RawParams) *errs.Error {
 		}
 	}
 	if s := q.Get("extensions"); s != "" {
-		return decodeMap([]byte(s), "extensions", &p.Extensions)
+		if err := decodeMap([]byte(s), "extensions", &p.Extensions); err != nil {
+			return err
+		}
 	}
+	name(p, cmp.Or(q.Get(documentID), q.Get("id")))
 	return nil
+}
+
+// name notes the stored document that a client means.
+func name(p *graphql.RawParams, document string) {
+	delete(p.Extensions, documentID)
+	if document != "" {
+		if p.Extensions == nil {
+			p.Extensions = map[string]any{}
+		}
+		p.Extensions[documentID] = document
+	}
 }
 
 func fromBody(body []byte, p *graphql.RawParams) *errs.Error {
@@ -148,6 +160,9 @@ func fromBody(body []byte, p *graphql.RawParams) *errs.Error {
 			}
 		}
 	}
+	var id, document string
+	_, _ = json.Unmarshal(raw["id"], &id), json.Unmarshal(raw[documentID], &document) // anything else is none of ours
+	name(p, cmp.Or(document, id))
 	return nil
 }
 

@@ -41,6 +41,8 @@ type Config struct {
 	// Origins are those of pages that may open a websocket, besides our own; "*" is everybody's.
 	Origins      []string
 	StreamLimits StreamLimits
+	// Documents are texts that clients need not send; nil: what they have sent before.
+	Documents *Documents
 }
 
 // Schema is the schema that everything is checked against.
@@ -59,6 +61,10 @@ func New(cfg Config) (*handler.Server, *Streams) {
 	srv.SetRecoverFunc(recovered)
 	streams := &Streams{limits: cfg.StreamLimits.orDefault(), keys: cfg.Keys, store: cfg.Store, guard: g, hub: cfg.Live, sockets: map[*socket]bool{}}
 	srv.AroundResponses(streams.perEvent) // before whatever measures
+	if cfg.Documents == nil {
+		cfg.Documents = NewDocuments()
+	}
+	srv.Use(cfg.Documents)
 	srv.Use(g)
 	srv.Use(extension.Introspection{})
 	srv.Use(cfg.Metrics)

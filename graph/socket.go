@@ -255,7 +255,10 @@ func (o *asked) run(ctx context.Context, payload json.RawMessage) {
 	}
 	refused := false
 	err := o.Streams.run(ctx, o.exec, op, o.key, func(resp *graphql.Response) error {
-		if resp.Data == nil { // it has not begun
+		switch {
+		case ctx.Err() != nil: // the client has said that it is done
+			return context.Canceled
+		case resp.Data == nil: // it has not begun
 			refused = true
 			o.refuse(resp)
 			return nil

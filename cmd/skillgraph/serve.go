@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"skillgraph/graph"
 	"skillgraph/internal/codehost"
 	"skillgraph/internal/hosting"
 	"skillgraph/internal/jobs"
@@ -29,6 +30,7 @@ type serveConfig struct {
 	webhookSecret                                   string
 	migrate                                         bool
 	corsOrigins                                     list
+	documents, documentsDir                         string
 	telemetry                                       telemetryFlags
 	app                                             appFlags
 }
@@ -42,6 +44,8 @@ func serve(ctx context.Context, e env, args []string) error {
 	cfg.StringVar(&cfg.logLevel, "log-level", "info", "debug, info, warn or error")
 	cfg.BoolVar(&cfg.migrate, "migrate", true, "bring the database up to date before serving")
 	cfg.Var(&cfg.corsOrigins, "cors-origins", "origins whose pages may use the API, with commas between them; * is all (default: none)")
+	cfg.StringVar(&cfg.documents, "documents", "any", "GraphQL documents that clients may run: any, or stored, which are only those in --documents-dir")
+	cfg.StringVar(&cfg.documentsDir, "documents-dir", "", "folder with *.graphql files that clients may run by hash, name or operationName")
 	cfg.telemetry.register(cfg.flags)
 	cfg.registerBlobs()
 	cfg.registerRepos()
@@ -54,6 +58,10 @@ func serve(ctx context.Context, e env, args []string) error {
 		return err
 	}
 	if err := cfg.telemetry.validate(); err != nil {
+		return err
+	}
+	documents, err := cfg.storedDocuments()
+	if err != nil {
 		return err
 	}
 	// The ports first: when one is taken, nothing else has been touched.
@@ -97,6 +105,7 @@ func serve(ctx context.Context, e env, args []string) error {
 	srv, err := server.New(server.Config{
 		Store: db.Store, Alerts: alerts, Registry: published, Sources: sources, Host: host, WebhookSecret: cfg.webhookSecret,
 		BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), CORSOrigins: cfg.corsOrigins, MetricsElsewhere: cfg.metricsAddr != "",
+		Documents: documents,
 	})
 	if err != nil {
 		return err
@@ -109,6 +118,24 @@ func serve(ctx context.Context, e env, args []string) error {
 	}
 	defer stopJobs()
 	return cfg.run(ctx, listener, metrics, srv, db)
+}
+
+// storedDocuments reads the documents that the operator has stored.
+func (cfg serveConfig) storedDocuments() (*graph.Documents, error) {
+	only := cfg.documents == "stored"
+	switch {
+	case !only && cfg.documents != "any":
+		return nil, fmt.Errorf("--documents must be any or stored, not %q", cfg.documents)
+	case only && cfg.documentsDir == "":
+		return nil, errors.New("--documents stored needs --documents-dir")
+	case cfg.documentsDir == "":
+		return graph.NewDocuments(), nil
+	}
+	documents, err := graph.LoadDocuments(os.DirFS(cfg.documentsDir), only)
+	if err != nil {
+		return nil, fmt.Errorf("--documents-dir: %w", err)
+	}
+	return documents, nil
 }
 
 // startJobs works on the queue, unless the database may not be up to date.

@@ -186,3 +186,26 @@ func TestPostgresDies(t *testing.T) {
 	require.Equal(t, 1, s.wait())
 	require.Contains(t, s.stderr.String(), "skillgraph: PostgreSQL has ended; its log is in "+filepath.Join(dir, "postgres", "postgres.log"))
 }
+
+// Where only stored documents may run, they are checked before anything else happens.
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "me.graphql"), []byte("query Me { viewer { plan } }"), 0o600))
+	url := dbtest.Database(t)
+	key := strings.Fields(must(t, "key", "create", "--database-url", url, "--org", "acme", "--user", "a@example.com", "--name", "k"))[0]
+	s := startServer(t, "--database-url", url, "--data-dir", newDir(t), "--documents", "stored", "--documents-dir", dir)
+	_, text := get(t, s.url()+"/graphql?documentId=me", key)
+	require.Contains(t, text, `{"data":{"viewer":{"plan":"FREE"}}}`)
+	_, text = get(t, s.url()+"/graphql?query={viewer{plan}}", key)
+	require.Contains(t, text, "DOCUMENT_NOT_STORED")
+
+	serve := func(args ...string) result {
+		return runWith(t, nil, append([]string{"serve", "--database-url", url, "--addr", "127.0.0.1:0"}, args...)...)
+	}
+	serve("--documents", "some").refused(t, "--documents must be any or stored")
+	serve("--documents", "stored").refused(t, "--documents-dir")
+	serve("--documents-dir", filepath.Join(dir, "none")).refused(t, "--documents-dir")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "bad.graphql"), []byte("{ nonsense }"), 0o600))
+	serve("--documents-dir", dir).refused(t, "bad.graphql", "nonsense")
+}

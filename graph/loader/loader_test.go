@@ -387,6 +387,9 @@ func TestTable(t *testing.T) {
 			continue
 		}
 		for _, field := range def.Fields {
+			if strings.HasSuffix(def.Name, "Update") && field.Name == "event" { // which the subscription has at hand
+				continue
+			}
 			if isStored(schema.Types[field.Type.Name()]) {
 				require.True(t, hasLine(lines, def, field.Name), "%s.%s has no line in edges.go", def.Name, field.Name)
 				edges++

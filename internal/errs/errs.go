@@ -30,6 +30,8 @@ const (
 	Unavailable     Code = "UNAVAILABLE"
 	Internal        Code = "INTERNAL"
 	TooSlow         Code = "TOO_SLOW"
+	UnknownQuery    Code = "PERSISTED_QUERY_NOT_FOUND"
+	NotStored       Code = "DOCUMENT_NOT_STORED"
 )
 
 // Error is an error made for the caller.

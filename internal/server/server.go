@@ -51,6 +51,8 @@ type Config struct {
 	// Live and Streams bound subscriptions; zero is the default.
 	Live    live.Limits
 	Streams graph.StreamLimits
+	// Documents are those that are stored with the server; nil: none.
+	Documents *graph.Documents
 }
 
 // Server is an HTTP handler with its metrics.
@@ -82,7 +84,7 @@ func New(cfg Config) (*Server, error) {
 	keys := viewer.NewKeys(cfg.Store, cfg.Clock)
 	executor, streams := graph.New(graph.Config{
 		Store: cfg.Store, Resolvers: resolvers.Root{Alerts: cfg.Alerts, Registry: cfg.Registry, Sources: cfg.Sources, Host: cfg.Host, Live: hub}, Metrics: graph.NewMetrics(reg),
-		Stored: rest.Stored(routes), Transport: rest.Transport{}, Keys: keys, Live: hub, Origins: origins(cfg), StreamLimits: cfg.Streams,
+		Stored: rest.Stored(routes), Transport: rest.Transport{}, Keys: keys, Live: hub, Origins: origins(cfg), StreamLimits: cfg.Streams, Documents: cfg.Documents,
 	})
 	s := &Server{Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}), streams: streams}
 

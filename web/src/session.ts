@@ -1,9 +1,6 @@
+import { type Client, createClient } from 'graphql-ws';
 import { useEffect, useMemo, useState } from 'react';
-
-/** The API key lives in this browser tab only: never in a URL, never in localStorage. */
-const slot = 'skillgraph.key';
-export const storedKey = () => sessionStorage.getItem(slot) ?? '';
-export const storeKey = (key: string) => (key ? sessionStorage.setItem(slot, key) : sessionStorage.removeItem(slot));
+import { storedKey, storeKey } from './key';
 
 /** Relative to the page, so that a reverse proxy may mount the server below a path. */
 const endpoint = new URL('graphql', document.baseURI).href;
@@ -37,6 +34,18 @@ export function useSession() {
     [key, attempt],
   );
 
+  // Opened by the first subscription. A stream that ends is shown as ended: whoever wants to go on says after which event.
+  const live = useMemo<Client>(
+    () =>
+      createClient({
+        url: endpoint.replace(/^http/, 'ws'),
+        connectionParams: { Authorization: `Bearer ${key}` },
+        retryAttempts: 0,
+      }),
+    [key, attempt],
+  );
+  useEffect(() => () => void live.dispose(), [live]);
+
   useEffect(() => {
     setStatus({ is: key ? 'checking' : 'none' });
     if (!key) return;
@@ -54,7 +63,7 @@ export function useSession() {
     setKey(next);
     setAttempt((n) => n + 1);
   };
-  return { hasKey: key !== '', status, run, signIn: use, signOut: () => use('') };
+  return { hasKey: key !== '', status, run, live, signIn: use, signOut: () => use('') };
 }
 
 function post(key: string, body: object) {

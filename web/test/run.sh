@@ -27,7 +27,7 @@ finish() {
 in_web() { npm --silent --prefix web "$@"; }
 
 if ! command -v npm >/dev/null; then
-  for name in types examples audits playground dashboard; do skip "$name" npm; done
+  for name in types examples audits live playground dashboard; do skip "$name" npm; done
   finish
 fi
 part types in_web run typecheck
@@ -36,6 +36,7 @@ part examples in_web test
 . web/test/demo-server.sh
 
 part audits in_web run audit
+part live in_web run test:live
 for name in playground dashboard; do
   if [ -n "$CHROMIUM" ]; then part "$name" in_web run "test:$name"; else skip "$name" chromium; fi
 done

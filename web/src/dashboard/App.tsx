@@ -1,6 +1,6 @@
 import { Suspense, useEffect, useMemo, useState } from 'react';
 import { Provider, useQuery } from 'urql';
-import { storedKey, storeKey } from '../session';
+import { storedKey, storeKey } from '../key';
 import { connect, type Link } from './client';
 import { ErrorBoundary } from './ErrorBoundary';
 import { Layout } from './Layout';
