@@ -307,7 +307,6 @@ var costs = []struct {
 	{"Organization.counts", `organization { counts { skills sources suites entries repoLinks firingAlerts openIncidents pendingProposals members skillsByStatus { status count } } skills(first: $n) { nodes { name } } }`, 3, 100},
 	{"counts of what may be many", `organization { counts { versions installations pendingSuggestions } skills(first: $n) { nodes { name } } }`, 6, 100},
 	{"search", `search(query: "skill", types: [SKILL], first: $n) { score text highlight { text matched } node { ... on Skill { name } } }`, 2, 100},
-	{"search of several types", `search(query: "entry", types: [ENTRY, SKILL], first: $n) { node { ... on RegistryEntry { name } } } suites(first: 1) { nodes { id } }`, 4, 100},
 	{"Viewer", `suites(first: $n) { nodes { id } } viewer { plan user { email } organization { members(first: 1) { nodes { id } } } apiKey { user { email } } }`, 6, 100},
 }
 

@@ -184,7 +184,9 @@ func TestSearchAmongMany(t *testing.T) {
 	for _, typed := range []string{"customer-quarterly-report", "quarterly", "qarterly", "customer quartelry", "quarterly customer", "custmer quarterly"} {
 		before := w.Statements()
 		require.Contains(t, texts(t, w.acme, typed), "customer-quarterly-report", typed)
-		require.EqualValues(t, 1, w.Statements()-before)
+		require.LessOrEqual(t, w.Statements()-before, int64(2))
 	}
+	before := w.Statements()
 	require.Len(t, texts(t, w.acme, "customer"), 20)
+	require.EqualValues(t, 1, w.Statements()-before, "there is enough of what is so")
 }
