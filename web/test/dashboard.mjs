@@ -273,7 +273,7 @@ await check(
 
 await check('what somebody else does appears without a reload', async (page) => {
   await signedIn(page);
-  await open(page, view('suites'));
+  await open(page, { path: 'suites', text: 'Revision' });
   await page.locator('.top').getByText('Live', { exact: true }).waitFor();
   await page.evaluate(() => Object.assign(window, { same: true }));
   const input = { name: 'Made by somebody else', sourceKind: 'MANUAL', verifierKind: 'LLM_JUDGE', casesJson: [{ case_kind: 'trigger_query', query: 'Hello', expectation: 'should_trigger' }] };

@@ -4,7 +4,7 @@ import { ask } from './harness.mjs';
 const { skills, sources, suites, entries } = await ask(`{
   skills(first: 50) { nodes { id name } }
   sources(first: 50) { nodes { id label suites(first: 1) { totalCount } } }
-  suites(first: 50) { nodes { id name runs(first: 3) { nodes { id } } revisions(first: 3) { nodes { id } } } }
+  suites(first: 50, filter: {nameContains: "PDF"}) { nodes { id name runs(first: 3) { nodes { id } } revisions(first: 3) { nodes { id } } } }
   entries(first: 50) { nodes { id name } }
 }`);
 
@@ -24,7 +24,7 @@ export const views = [
   { name: 'skill', path: `skills/${skill.id}`, text: 'It would have fired', chart: true },
   { name: 'sources', path: 'sources', text: 'PDF forms' },
   { name: 'source', path: `sources/${source.id}`, text: 'Why it was suggested' },
-  { name: 'suites', path: 'suites', text: suite.name },
+  { name: 'suites', path: 'suites?q=PDF+forms', text: suite.name },
   { name: 'suite', path: `suites/${suite.id}`, text: 'with release-1.2' },
   { name: 'revision', path: `suites/${revised.id}?from=${from.id}&to=${to.id}`, text: 'From revision' },
   { name: 'compare', path: `compare?base=${run.id}&head=${head.id}`, text: 'not compared' },
