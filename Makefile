@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build web generate check/generate lint test test/go test/web test/s3 test/gitea test/mutants test/update bench clean
+.PHONY: help run build web generate check/generate lint test test/go test/web test/s3 test/gitea test/mutants test/update bench screenshots clean
 
 BIN     := bin/skillgraph
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
@@ -32,7 +32,7 @@ web/node_modules: web/package.json web/package-lock.json
 	cd web && npm ci --no-audit --no-fund
 	@touch $@
 
-web/dist/playground.html: web/node_modules web/index.html web/playground.html web/vite.config.ts $(shell find web/src -type f 2>/dev/null)
+web/dist/playground.html: web/node_modules schema.graphqls web/codegen.mjs web/index.html web/playground.html web/vite.config.ts $(shell find web/src -type f -not -name '*.gen.ts' 2>/dev/null)
 	cd web && npm run build
 	@touch $@
 
@@ -63,7 +63,7 @@ test/mutants: $(WITHPG) ## Put bugs into the level executor and see each of them
 test/update: $(WITHPG) ## Rewrite the golden files with what the server answers now
 	UPDATE=1 $(WITHPG) go test ./resolvers ./rest ./graph/...
 
-test/web: build ## The running server: GraphQL-over-HTTP audits, the examples of clients, and the playground in a browser
+test/web: build ## The running server: GraphQL-over-HTTP audits, the examples of clients, the dashboard and the playground in a browser
 	@web/test/run.sh
 
 bin/versitygw:
@@ -82,6 +82,9 @@ test/gitea: $(GITEA) ## The code-host driver against a real host that is built f
 
 bench: $(WITHPG) ## Measure, as ratios in one run
 	$(WITHPG) go test -timeout 60m -run '^$$' -bench . -benchtime 1x ./internal/bench
+
+screenshots: build ## Make the README's pictures again
+	@web/test/screenshots.sh
 
 clean: ## Remove what was built; data stay
 	rm -rf bin web/dist/* web/node_modules web/screenshots docs/examples/typescript/node_modules docs/examples/typescript/out

@@ -1,4 +1,4 @@
-// Package web serves the browser's side of skillgraph from the binary: the landing page, the playground, the
+// Package web serves the browser's side of skillgraph from the binary: the dashboard, the playground, the
 // reference and their assets, built by Vite into dist.
 package web
 
@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,7 +47,19 @@ var contentTypes = map[string]string{
 	".woff2": "font/woff2",
 }
 
-// Handler answers GET and HEAD of /, /playground, /reference and /assets/*. In a binary that was built without the pages it
+// views are the first parts of the dashboard's addresses; src/dashboard/routes.ts says what they show. An id may follow.
+var views = []string{"skills", "sources", "suites", "compare", "registry", "codehost", "community", "search", "settings"}
+
+// Paths are the patterns that Handler answers.
+func Paths() []string {
+	out := []string{"/", "/playground", "/playground/", "/reference", "/assets/*"}
+	for _, view := range views {
+		out = append(out, "/"+view, "/"+view+"/{id}")
+	}
+	return out
+}
+
+// Handler answers GET and HEAD of Paths. In a binary that was built without the pages it
 // answers 503 and says how to build them.
 func Handler() http.Handler {
 	built, err := fs.Sub(dist, "dist")
@@ -64,21 +77,35 @@ type site struct {
 
 // file computes at the first call and then remembers, so that starting the server costs nothing.
 type file struct {
+	body func() []byte
 	etag func() string
 	gzip func() []byte
 }
+
+// deep is the dashboard's page for addresses with an id, one level below the others.
+const deep = "deeper/index.html"
 
 func newSite(built fs.FS) site {
 	s := site{built: built, files: map[string]file{}}
 	names, _ := fs.Glob(built, "*.html")
 	assets, _ := fs.Glob(built, "assets/*")
 	for _, name := range append(names, assets...) {
-		s.files[name] = file{
-			etag: sync.OnceValue(func() string { return s.hash(name) }),
-			gzip: sync.OnceValue(func() []byte { return s.pack(name) }),
-		}
+		s.files[name] = newFile(func() []byte { return s.read(name) })
+	}
+	if index, ok := s.files["index.html"]; ok {
+		s.files[deep] = newFile(sync.OnceValue(func() []byte {
+			return bytes.ReplaceAll(index.body(), []byte(`"./`), []byte(`"../`))
+		}))
 	}
 	return s
+}
+
+func newFile(body func() []byte) file {
+	return file{
+		body: body,
+		etag: sync.OnceValue(func() string { return hash(body()) }),
+		gzip: sync.OnceValue(func() []byte { return pack(body()) }),
+	}
 }
 
 func (s site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -90,9 +117,14 @@ func (s site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Method not allowed", http.StatusMethodNotAllowed)
 		return
 	}
+	view, id, inside := strings.Cut(r.URL.Path[1:], "/")
 	switch {
 	case r.URL.Path == "/":
 		s.page(w, r, "index.html")
+	case slices.Contains(views, view) && !inside:
+		s.page(w, r, "index.html")
+	case slices.Contains(views, view) && id != "" && !strings.Contains(id, "/"):
+		s.page(w, r, deep)
 	case r.URL.Path == "/playground":
 		s.page(w, r, "playground.html")
 	case r.URL.Path == "/reference":
@@ -139,7 +171,7 @@ func (s site) send(w http.ResponseWriter, r *http.Request, name string, f file) 
 		return
 	}
 	h.Set("ETag", strconv.Quote(f.etag()))
-	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(s.read(name)))
+	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(f.body()))
 }
 
 func (s site) read(name string) []byte {
@@ -150,14 +182,14 @@ func (s site) read(name string) []byte {
 	return body
 }
 
-func (s site) hash(name string) string {
-	return fmt.Sprintf("%x", sha256.Sum256(s.read(name)))[:16]
+func hash(body []byte) string {
+	return fmt.Sprintf("%x", sha256.Sum256(body))[:16]
 }
 
-func (s site) pack(name string) []byte {
+func pack(body []byte) []byte {
 	var packed bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-	_, _ = z.Write(s.read(name)) // a buffer takes everything
+	_, _ = z.Write(body) // a buffer takes everything
 	_ = z.Close()
 	return packed.Bytes()
 }

@@ -16,7 +16,7 @@ import (
 
 var built = fstest.MapFS{
 	".gitkeep":             {},
-	"index.html":           {Data: []byte("<h1>landing</h1>")},
+	"index.html":           {Data: []byte(`<script src="./assets/app-1a2b.js"></script><h1>dashboard</h1>`)},
 	"reference.html":       {Data: []byte("<h1>reference</h1>")},
 	"playground.html":      {Data: []byte("<h1>playground</h1>")},
 	"assets/app-1a2b.js":   {Data: []byte(strings.Repeat("let a = 1;\n", 100))},
@@ -50,7 +50,10 @@ func TestSite(t *testing.T) {
 	for _, c := range []struct {
 		path, contentType, cache, body string
 	}{
-		{"/", "text/html; charset=utf-8", never, "landing"},
+		{"/", "text/html; charset=utf-8", never, `"./assets/app-1a2b.js"></script><h1>dashboard`},
+		{"/skills", "text/html; charset=utf-8", never, `"./assets/app-1a2b.js"></script><h1>dashboard`},
+		{"/skills?page=2", "text/html; charset=utf-8", never, "dashboard"},
+		{"/skills/01a1", "text/html; charset=utf-8", never, `"../assets/app-1a2b.js"></script><h1>dashboard`},
 		{"/playground", "text/html; charset=utf-8", never, "playground"},
 		{"/playground?query=x", "text/html; charset=utf-8", never, "playground"},
 		{"/reference", "text/html; charset=utf-8", never, "reference"},
@@ -78,6 +81,11 @@ func TestSiteRefuses(t *testing.T) {
 		status       int
 	}{
 		{"GET", "/playground/", http.StatusMovedPermanently},
+		{"GET", "/skills/", http.StatusNotFound},
+		{"GET", "/skills/a/b", http.StatusNotFound},
+		{"GET", "/nonsense", http.StatusNotFound},
+		{"GET", "/deeper/index.html", http.StatusNotFound},
+		{"POST", "/skills", http.StatusMethodNotAllowed},
 		{"GET", "/index.html", http.StatusNotFound},
 		{"GET", "/playground.html", http.StatusNotFound},
 		{"GET", "/.gitkeep", http.StatusNotFound},
@@ -151,7 +159,7 @@ func TestSiteGzip(t *testing.T) {
 
 func TestSiteSecurityHeaders(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{"/", "/playground", "/assets/app-1a2b.js", "/gone"} {
+	for _, path := range []string{"/", "/skills/a", "/playground", "/assets/app-1a2b.js", "/gone"} {
 		h := ask(newSite(built), "GET", path).Header
 		require.Equal(t, "nosniff", h.Get("X-Content-Type-Options"), path)
 		require.Equal(t, "no-referrer", h.Get("Referrer-Policy"), path)
@@ -163,7 +171,7 @@ func TestSiteSecurityHeaders(t *testing.T) {
 func TestSiteNotBuilt(t *testing.T) {
 	t.Parallel()
 	s := newSite(fstest.MapFS{".gitkeep": {}})
-	for _, path := range []string{"/", "/playground"} {
+	for _, path := range []string{"/", "/skills/a", "/playground"} {
 		answer := ask(s, "GET", path)
 		require.Equal(t, http.StatusServiceUnavailable, answer.StatusCode)
 		require.Equal(t, "text/html; charset=utf-8", answer.Header.Get("Content-Type"))

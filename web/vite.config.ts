@@ -1,5 +1,5 @@
 import react from '@vitejs/plugin-react';
-import { defineConfig, type Plugin } from 'vite';
+import { defineConfig, loadEnv, type Plugin } from 'vite';
 
 // git keeps the empty folder for go:embed; a build must not make that file disappear.
 const gitkeep: Plugin = {
@@ -8,6 +8,9 @@ const gitkeep: Plugin = {
     this.emitFile({ type: 'asset', fileName: '.gitkeep', source: '' });
   },
 };
+
+// The server that pages in development ask.
+const { SKILLGRAPH_URL: target = 'http://127.0.0.1:8080' } = loadEnv('', '.', 'SKILLGRAPH_');
 
 export default defineConfig({
   // Relative addresses, so that a reverse proxy may mount the server below a path.
@@ -26,5 +29,7 @@ export default defineConfig({
     // Monaco is one lazy chunk of 2 MB; there is nothing to split.
     chunkSizeWarningLimit: 4000,
   },
-  server: { proxy: { '/graphql': 'http://127.0.0.1:8080', '/schema.graphql': 'http://127.0.0.1:8080', '/openapi.json': 'http://127.0.0.1:8080' } },
+  // In development, Vite must not look into the playground: it cannot prepare Monaco's workers.
+  optimizeDeps: { entries: ['index.html'], exclude: ['graphiql/setup-workers/vite'] },
+  server: { proxy: { '/graphql': { target, ws: true }, '/schema.graphql': target, '/openapi.json': target } },
 });

@@ -267,7 +267,7 @@ func (cfg serveConfig) greet(listener, metrics net.Listener) {
 	if base == "" {
 		base = "http://" + listener.Addr().String()
 	}
-	text := fmt.Sprintf("\nskillgraph is ready\n  Playground  %s/playground\n  GraphQL     %s/graphql\n  REST        %s/api/v1\n", base, base, base)
+	text := fmt.Sprintf("\nskillgraph is ready\n  Dashboard   %s/\n  Playground  %s/playground\n  GraphQL     %s/graphql\n  REST        %s/api/v1\n", base, base, base, base)
 	if metrics != nil {
 		text += fmt.Sprintf("  Metrics     http://%s/metrics\n", metrics.Addr())
 	}

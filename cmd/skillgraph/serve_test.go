@@ -27,6 +27,7 @@ func TestSettings(t *testing.T) {
 		"SKILLGRAPH_DATA_DIR=" + dir, "SKILLGRAPH_DATABASE_URL=" + dbtest.Database(t), "SKILLGRAPH_LOG_FORMAT=xml", "SKILLGRAPH_LOG_LEVEL=debug",
 		"SKILLGRAPH_METRICS_ADDR=127.0.0.1:0", "SKILLGRAPH_MIGRATE=true", "SKILLGRAPH_BLOBS=" + blobs,
 	}, "--log-format", "json")
+	require.Equal(t, "https://skills.example.com/", s.shown("Dashboard"))
 	require.Equal(t, "https://skills.example.com/playground", s.shown("Playground"))
 	require.NoDirExists(t, dir, "a database and blobs elsewhere need none")
 	require.DirExists(t, blobs)

@@ -120,7 +120,7 @@ func requireConnection(t *testing.T, org store.Org) {
 	require.NoError(t, err)
 	require.Len(t, links.Nodes, 1)
 	l := links.Nodes[0]
-	pages, err := org.AttemptsOfLinks(t.Context(), []ids.ID{l.ID}, everything)
+	pages, err := org.AttemptsOfLinks(t.Context(), []ids.ID{l.ID}, models.AttemptList{Window: everything})
 	require.NoError(t, err)
 	statuses, made := map[models.AttemptStatus]int{}, []string{}
 	for _, a := range pages[l.ID].Nodes {

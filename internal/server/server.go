@@ -113,7 +113,7 @@ func New(cfg Config) (*Server, error) {
 	r.Post("/api/v1/repohost/webhook", codehost.Webhook(cfg.Store, cfg.WebhookSecret, rest.ReadBody, rest.WriteError))
 	r.Get(registry.Path+"{version}", cfg.Registry.Download(rest.WriteError))
 	pages := web.Handler()
-	for _, path := range []string{"/", "/playground", "/playground/", "/reference", "/assets/*"} {
+	for _, path := range web.Paths() {
 		r.Handle(path, pages)
 	}
 	withKey := keys.Middleware(graph.Deny)(executor)

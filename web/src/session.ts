@@ -1,8 +1,6 @@
 import { type Client, createClient } from 'graphql-ws';
 import { useEffect, useMemo, useState } from 'react';
-
-/** The API key lives in this browser tab only: never in a URL, never in localStorage. */
-const slot = 'skillgraph.key';
+import { storedKey, storeKey } from './key';
 
 /** Relative to the page, so that a reverse proxy may mount the server below a path. */
 const endpoint = new URL('graphql', document.baseURI).href;
@@ -20,7 +18,7 @@ export type Status =
 export type Run = (body: object) => Promise<any>;
 
 export function useSession() {
-  const [key, setKey] = useState(() => sessionStorage.getItem(slot) ?? '');
+  const [key, setKey] = useState(storedKey);
   const [attempt, setAttempt] = useState(0);
   const [status, setStatus] = useState<Status>({ is: 'none' });
 
@@ -30,7 +28,7 @@ export function useSession() {
       if (!key) return { errors: [{ message: 'Paste an API key at the top of the page first.' }] };
       const response = await post(key, body);
       // A key can also be revoked in the middle of the work.
-      if (response.status === 401 && key === sessionStorage.getItem(slot)) setStatus({ is: 'refused' });
+      if (response.status === 401 && key === storedKey()) setStatus({ is: 'refused' });
       return response.json();
     },
     [key, attempt],
@@ -61,8 +59,7 @@ export function useSession() {
   }, [run]);
 
   const use = (next: string) => {
-    if (next) sessionStorage.setItem(slot, next);
-    else sessionStorage.removeItem(slot);
+    storeKey(next);
     setKey(next);
     setAttempt((n) => n + 1);
   };

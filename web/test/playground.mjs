@@ -1,49 +1,6 @@
-// Drives the pages of a running server in a real browser.
-// Environment: SKILLGRAPH_URL, SKILLGRAPH_KEY (may write suites), CHROMIUM.
+// Drives the playground of a running server in a real browser; the key may write suites.
 import assert from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { chromium } from 'playwright-core';
-
-const { SKILLGRAPH_URL: base, SKILLGRAPH_KEY: key, CHROMIUM = '/usr/bin/chromium' } = process.env;
-if (!base || !key) {
-  console.error('SKILLGRAPH_URL and SKILLGRAPH_KEY must be set');
-  process.exit(1);
-}
-const home = new URL(base).origin;
-const screenshots = fileURLToPath(new URL('../screenshots', import.meta.url));
-mkdirSync(screenshots, { recursive: true });
-
-const browser = await chromium.launch({
-  executablePath: CHROMIUM,
-  args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update'],
-});
-
-let passed = 0;
-let failed = 0;
-
-/** Runs one check on a fresh profile. What the page logs as an error, or asks of another origin, fails it too. */
-async function check(name, body, { expected, ...options } = {}) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
-  context.setDefaultTimeout(15_000);
-  const wrong = [];
-  context.on('console', (message) => message.type() === 'error' && wrong.push(message.text()));
-  context.on('weberror', (event) => wrong.push(String(event.error())));
-  context.on('request', (request) => {
-    const { protocol, origin } = new URL(request.url());
-    if (protocol !== 'data:' && origin !== home) wrong.push(request.url());
-  });
-  try {
-    await body(await context.newPage());
-    assert.deepEqual(wrong.filter((text) => !expected?.test(text)), []);
-    passed++;
-    console.log(`ok      ${name}`);
-  } catch (error) {
-    failed++;
-    console.log(`FAILED  ${name}\n${error.stack}`);
-  }
-  await context.close();
-}
+import { base, check, finish, fits, key, looks, refused, screenshots } from './harness.mjs';
 
 /** Opens the playground and waits for the editors, which load after the buttons. */
 async function open(page) {
@@ -79,12 +36,6 @@ async function execute(page, text) {
   await answer.filter({ hasText: text }).waitFor();
   return (await answer.innerText()).replaceAll('\u00a0', ' ');
 }
-
-await check('the landing page leads to the playground', async (page) => {
-  await page.goto(base);
-  await page.getByRole('link', { name: 'Open the playground' }).click();
-  await status(page, 'No key');
-});
 
 await check('without a key nothing is sent, and the page says why', async (page) => {
   let sent = 0;
@@ -150,8 +101,7 @@ await check(
     await signIn(page);
     await status(page, 'Signed in as');
   },
-  // The browser itself reports every 401 as an error.
-  { expected: /status of 401/ },
+  { expected: refused },
 );
 
 await check('the reference shows what a route takes and answers', async (page) => {
@@ -178,38 +128,30 @@ await check('the keyboard is enough', async (page) => {
   await page.getByRole('tab', { name: 'createSuite' }).waitFor();
 });
 
-for (const colorScheme of ['light', 'dark']) {
-  for (const width of [390, 1440]) {
-    const look = { colorScheme, viewport: { width, height: width === 390 ? 844 : 900 } };
-    const shoot = (page, name) => page.screenshot({ path: `${screenshots}/${name}-${colorScheme}-${width}.png` });
-    await check(
-      `looks right, ${colorScheme}, ${width} px`,
-      async (page) => {
-        await page.goto(base);
-        await shoot(page, 'landing');
-        await open(page);
-        await shoot(page, 'no-key');
-        await signIn(page);
-        await status(page, 'Signed in as');
-        await example(page, 'Create an eval suite', 'createSuite');
-        await execute(page, 'createSuite');
-        await page.waitForTimeout(300); // the menu fades out
-        await shoot(page, 'answer');
-        await page.getByRole('button', { name: 'Examples' }).click();
-        await page.getByRole('menuitem').first().waitFor();
-        await shoot(page, 'examples');
-        await page.keyboard.press('Escape');
-        await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
-        await page.getByRole('link', { name: 'Query', exact: true }).waitFor();
-        await shoot(page, 'docs');
-        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        assert.ok(overflow <= 0, `the page is ${overflow} px too wide`);
-      },
-      look,
-    );
-  }
+for (const { name, options } of looks) {
+  const shoot = (page, what) => page.screenshot({ path: `${screenshots}/${what}-${name}.png` });
+  await check(
+    `looks right, ${name}`,
+    async (page) => {
+      await open(page);
+      await shoot(page, 'no-key');
+      await signIn(page);
+      await status(page, 'Signed in as');
+      await example(page, 'Create an eval suite', 'createSuite');
+      await execute(page, 'createSuite');
+      await page.waitForTimeout(300); // the menu fades out
+      await shoot(page, 'answer');
+      await page.getByRole('button', { name: 'Examples' }).click();
+      await page.getByRole('menuitem').first().waitFor();
+      await shoot(page, 'examples');
+      await page.keyboard.press('Escape');
+      await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
+      await page.getByRole('link', { name: 'Query', exact: true }).waitFor();
+      await shoot(page, 'docs');
+      await fits(page);
+    },
+    options,
+  );
 }
 
-await browser.close();
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed ? 1 : 0);
+await finish();

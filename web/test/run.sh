@@ -27,28 +27,13 @@ finish() {
 in_web() { npm --silent --prefix web "$@"; }
 
 if ! command -v npm >/dev/null; then
-  for name in types examples audits openapi clients live browser; do skip "$name" npm; done
+  for name in types examples audits openapi clients live playground dashboard; do skip "$name" npm; done
   finish
 fi
 part types in_web run typecheck
 part examples in_web test
 
-dir=$(mktemp -d)
-server=
-cleanup() {
-  [ -z "$server" ] || { kill "$server" && wait "$server"; } || true
-  rm -rf "$dir"
-}
-trap cleanup EXIT
-
-SKILLGRAPH_KEY=$(bin/skillgraph demo --data-dir "$dir/data")
-bin/skillgraph serve --data-dir "$dir/data" --addr 127.0.0.1:0 >"$dir/out" 2>"$dir/log" &
-server=$!
-until SKILLGRAPH_URL=$(grep -om1 'http://[0-9.:]*' "$dir/out"); do
-  kill -0 "$server" 2>/dev/null || { cat "$dir/log" && exit 1; }
-  sleep 0.1
-done
-export SKILLGRAPH_URL SKILLGRAPH_KEY
+. web/test/demo-server.sh
 
 part audits in_web run audit
 part openapi in_web run test:openapi
@@ -57,9 +42,9 @@ for client in go:go typescript:npm python:python3 shell:jq; do # in this order: 
   if command -v "$needs" >/dev/null; then part "$name" node web/test/clients.mjs "${client%:*}"; else skip "$name" "$needs"; fi
 done
 part live in_web run test:live
-CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
-export CHROMIUM
-if [ -n "$CHROMIUM" ]; then part browser in_web run test:browser; else skip browser chromium; fi
+for name in playground dashboard; do
+  if [ -n "$CHROMIUM" ]; then part "$name" in_web run "test:$name"; else skip "$name" chromium; fi
+done
 
 [ "$failed" = 0 ] || tail -n 30 "$dir/log"
 finish
