@@ -13,7 +13,7 @@ type List[F any, O ~string] struct {
 // NoOrder is the order of lists that have but one.
 type NoOrder string
 
-// AlertList and the others are the lists that take a filter.
+// The lists that take a filter.
 type (
 	AlertList    = List[AlertFilter, NoOrder]
 	AttemptList  = List[AttemptFilter, NoOrder]

@@ -113,7 +113,7 @@ func serve(ctx context.Context, e env, args []string) error {
 	srv, err := server.New(server.Config{
 		Store: db.Store, Alerts: alerts, Registry: published, Sources: sources, Host: host, WebhookSecret: cfg.webhookSecret,
 		BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), CORSOrigins: cfg.corsOrigins, MetricsElsewhere: cfg.metricsAddr != "",
-		Executor: graph.Executor(cfg.executor),
+		Executor:  graph.Executor(cfg.executor),
 		Documents: documents,
 	})
 	if err != nil {

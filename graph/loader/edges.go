@@ -142,7 +142,7 @@ var (
 	UpdateVersion      = one("RegistryUpdate.version", func(u *models.RegistryUpdate) *ids.ID {
 		return u.Event.About(ids.Version, "version_id", "to_version_id")
 	}, store.Org.VersionsByID)
-	SuiteRuns          = list("EvalSuite.runs", func(s *models.EvalSuite) *ids.ID { return &s.ID }, store.Org.RunsOf)
+	SuiteRuns = list("EvalSuite.runs", func(s *models.EvalSuite) *ids.ID { return &s.ID }, store.Org.RunsOf)
 
 	SkillBundles     = page("Skill.submissions", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.BundlesOfSkills)
 	SkillRuns        = list("Skill.runs", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.RunsOfSkills)
