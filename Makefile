@@ -1,10 +1,11 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build web generate check/generate lint test test/go test/web test/s3 test/gitea test/mutants test/update bench screenshots clean
+.PHONY: help run build web generate check/generate lint test test/go test/race test/web test/s3 test/gitea test/mutants test/update bench screenshots clean
 
 BIN     := bin/skillgraph
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
 LINT    := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.0
 WITHPG  := bin/withpg
+SHARING := $(addprefix skillgraph/,graph graph/level internal/codehost internal/jobs internal/live internal/outbound internal/registry internal/server)
 MADE    := graph/generated models/enums_gen.go models/models_gen.go docs/examples/go/generated.go
 
 GITEA_VERSION := v1.26.0
@@ -54,7 +55,11 @@ $(WITHPG): $(shell find internal/dbtest internal/postgres -name '*.go')
 
 test: check/generate lint web test/go test/web ## Everything: generated code, linters, Go tests, the built server in a browser
 
-test/go: $(WITHPG) ## The Go tests, with the race detector, against a PostgreSQL of their own
+test/go: $(WITHPG) ## The Go tests, with the race detector where goroutines share memory, against a PostgreSQL of their own
+	$(WITHPG) go test $(filter-out $(SHARING),$(shell go list ./...))
+	$(WITHPG) go test -race $(SHARING)
+
+test/race: $(WITHPG) ## The Go tests with the race detector everywhere: twice as long, so not part of test
 	$(WITHPG) go test -race ./...
 
 test/mutants: $(WITHPG) ## Put bugs into the level executor and see each of them caught; not part of test

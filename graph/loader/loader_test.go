@@ -336,6 +336,7 @@ var costs = []cost{
 	{"Incident.notifications and Notification.alert", `incidents(first: $n, filter: {open: true}) { nodes { notifications(first: 1) { nodes { alert { type } } } } }`, 3, 100},
 	{"Proposal.version", `proposals(first: $n) { nodes { version { version } } }`, 1, 100},
 	{"skills of signals", `suites(first: $n) { nodes { id } } signalOverview { skills { skillName skill { name } } }`, 3, 100},
+	{"SignalDetail.skill", `skills(first: $n) { nodes { signals { skill { name } } } }`, 3, 60},
 	{"skills of aggregates", `suites(first: $n) { nodes { id } } signalAggregates { aggregates { skillName skill { name } } }`, 3, 100},
 	{"skills of summaries", `suites(first: $n) { nodes { id } } communityOverview { skills { skillName skill { name } } }`, 4, 100},
 	{"what members made", `organization { members(first: $n) { nodes { suites(first: 1, orderBy: NAME) { nodes { name } } sources(first: 1) { nodes { label } } runs(first: 1) { nodes { id } } reviews(first: 1) { nodes { id } } entries(first: 1) { nodes { name } } pushedVersions(first: 1) { nodes { version } } alerts(first: 1) { nodes { id } } decidedProposals(first: 1) { nodes { id } } } } }`, 10, 100},

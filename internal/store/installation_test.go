@@ -108,7 +108,7 @@ func TestInstall(t *testing.T) {
 	}
 	counts, err := w.acme.VersionInstallationCounts(t.Context(), []ids.ID{e.Version.ID, second.ID})
 	require.NoError(t, err)
-	require.Equal(t, map[ids.ID]int{e.Version.ID: 0, second.ID: 5}, counts)
+	require.Equal(t, map[ids.ID]int{second.ID: 5}, counts, "who has none is left out")
 }
 
 func TestInstallNothing(t *testing.T) {
