@@ -18,6 +18,7 @@ const varying = (text) =>
     .replace(/\b(HEALTHY|WARNING|CRITICAL|UNKNOWN)\b/g, 'STATUS')
     .replace(/(\d+%|(?<=\s)-(?=\s|$))/g, 'SHARE')
     .replace(/\d{4}-\d\d-\d\d/g, 'DATE')
+    .replace(/repohost\.[0-9a-f]{7}/g, 'COMMIT')
     .replace(/ +/g, ' ');
 const exact = (text) => text;
 

@@ -213,9 +213,9 @@ await check('a repository is connected and synced', async (page) => {
   await page.getByLabel('Repository', { exact: true }).fill('demo/skills');
   await page.getByLabel('Path of the skill').fill('skills/sql-review');
   await page.getByRole('button', { name: 'Connect', exact: true }).click();
-  await page.getByRole('heading', { name: 'demo/skills → sql-review' }).waitFor();
-  await page.getByRole('button', { name: 'Sync now' }).click();
-  await page.getByRole('region', { name: 'Attempts of demo/skills' }).locator('tbody tr').first().waitFor();
+  const made = page.locator('section').filter({ has: page.getByRole('heading', { name: 'demo/skills → sql-review' }) });
+  await made.getByRole('button', { name: 'Sync now' }).click();
+  await made.getByRole('region', { name: 'Attempts of demo/skills' }).locator('tbody tr').first().waitFor();
 });
 
 await check('what the permissions of a key forbid is said', async (page) => {
