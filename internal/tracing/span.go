@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -183,7 +184,7 @@ func failure(status, from int) string {
 	if status < from {
 		return ""
 	}
-	return http.StatusText(status)
+	return strconv.Itoa(status)
 }
 
 // verb is the first word of a statement, after its comments.
