@@ -10,9 +10,10 @@ import (
 
 	"skillgraph/internal/errs"
 	"skillgraph/internal/face"
+	"skillgraph/internal/tracing"
 )
 
-// Metrics counts operations and the errors in their answers.
+// Metrics counts and traces operations, and counts the errors in their answers.
 type Metrics struct {
 	duration *prometheus.HistogramVec
 	errors   *prometheus.CounterVec
@@ -41,15 +42,35 @@ func (*Metrics) Validate(graphql.ExecutableSchema) error { return nil }
 
 // InterceptResponse sees every answer, also that to an operation which was refused.
 func (m *Metrics) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
+	ctx, span := traced(ctx)
 	resp := next(ctx)
 	if resp == nil {
 		return nil
 	}
+	failed := ""
+	if len(resp.Errors) > 0 {
+		failed = code(resp.Errors[0])
+	}
+	span.End(ctx, failed)
 	m.duration.WithLabelValues(operation(ctx)).Observe(time.Since(graphql.GetStartTime(ctx)).Seconds())
 	for _, e := range resp.Errors {
 		m.errors.WithLabelValues(code(e)).Inc()
 	}
 	return resp
+}
+
+// traced begins the span of an operation. It has no variables: they may hold secrets.
+func traced(ctx context.Context) (context.Context, *tracing.Span) {
+	if !tracing.On() {
+		return ctx, nil
+	}
+	var kind, name string
+	if graphql.HasOperationContext(ctx) {
+		if op := graphql.GetOperationContext(ctx).Operation; op != nil {
+			kind, name = string(op.Operation), op.Name
+		}
+	}
+	return tracing.Operation(ctx, graphql.GetStartTime(ctx), operation(ctx), kind, name)
 }
 
 // operation is a name of ours: a client's own names could be any number.

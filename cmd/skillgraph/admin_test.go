@@ -46,6 +46,7 @@ func TestRefusals(t *testing.T) {
 		"no account":              {args: []string{"repohost", "grant", "--org", "acme"}, because: "--org and --account"},
 		"bad setting":             {args: []string{"serve"}, settings: []string{"SKILLGRAPH_MIGRATE=perhaps"}, because: "SKILLGRAPH_MIGRATE"},
 		"bad log format":          {args: []string{"serve", "--log-format", "xml"}, because: "text or json"},
+		"bad collector":           {args: []string{"serve", "--addr", "127.0.0.1:0"}, settings: []string{"OTEL_EXPORTER_OTLP_ENDPOINT=secret@localhost:4318"}, because: "OTEL_EXPORTER_OTLP_ENDPOINT must be a URL"},
 		"bad log level":           {args: []string{"serve", "--log-level", "loud"}, because: "debug, info, warn or error"},
 		"bad address":             {args: []string{"serve", "--addr", "nowhere"}, because: "cannot listen on nowhere"},
 		"busy port":               {args: []string{"serve", "--addr", taken}, because: "cannot listen on " + taken},

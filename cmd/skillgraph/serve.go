@@ -21,6 +21,7 @@ import (
 	"skillgraph/internal/registry"
 	"skillgraph/internal/server"
 	"skillgraph/internal/store"
+	"skillgraph/internal/tracing"
 )
 
 const drainTime = 20 * time.Second
@@ -85,6 +86,11 @@ func serve(ctx context.Context, e env, args []string) error {
 		}
 		defer metrics.Close()
 	}
+	stopTracing, err := cfg.startTracing(ctx)
+	if err != nil {
+		return err
+	}
+	defer stopTracing()
 	alerts, err := cfg.telemetry.alerts(cfg.base(listener.Addr()))
 	if err != nil {
 		return err
@@ -162,6 +168,21 @@ func (cfg serveConfig) startJobs(ctx context.Context, work jobs.Config) (stop fu
 		defer cancel()
 		if err := running.Stop(drain); err != nil {
 			slog.WarnContext(ctx, "some jobs did not finish; they will be done again", "error", err)
+		}
+	}, nil
+}
+
+// startTracing tells a collector what the server does, when the variables of OpenTelemetry name one.
+func (cfg serveConfig) startTracing(ctx context.Context) (stop func(), err error) {
+	end, err := tracing.Start(ctx, version, cfg.env.lookup)
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		if err := end(drain); err != nil {
+			slog.WarnContext(ctx, "the last telemetry could not be sent", "error", err)
 		}
 	}, nil
 }

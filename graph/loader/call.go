@@ -143,7 +143,7 @@ func (c *chunk[P, C, A]) seal(org store.Org) func(context.Context) {
 			}
 			c.read = true
 		}()
-		c.found, c.err = c.batch.edge.Load(org, ctx, c.keys, c.batch.args)
+		c.found, c.err = c.batch.edge.read(ctx, org, c.keys, c.batch.args)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"skillgraph/internal/ids"
 	"skillgraph/internal/store"
+	"skillgraph/internal/tracing"
 	"skillgraph/models"
 )
 
@@ -55,12 +56,20 @@ func (e *Edge[P, C, A]) loader(ctx context.Context, args A) *dataloader.Loader[i
 	l, ok := s.loaders[key].(*dataloader.Loader[ids.ID, C])
 	if !ok {
 		l = dataloader.NewBatchedLoader(func(ctx context.Context, keys []ids.ID) []*dataloader.Result[C] {
-			found, err := e.Load(s.org, ctx, keys, args)
+			found, err := e.read(ctx, s.org, keys, args)
 			return results(keys, found, err)
 		}, dataloader.WithWait[ids.ID, C](wait), dataloader.WithBatchCapacity[ids.ID, C](capacity))
 		s.loaders[key] = l
 	}
 	return l
+}
+
+// read reads a batch, whoever has gathered it.
+func (e *Edge[P, C, A]) read(ctx context.Context, org store.Org, keys []ids.ID, args A) (map[ids.ID]C, error) {
+	ctx, span := tracing.Batch(ctx, e.Name, len(keys))
+	found, err := e.Load(org, ctx, keys, args)
+	span.EndErr(ctx, err)
+	return found, err
 }
 
 // results puts what a batch found into the order of its keys.

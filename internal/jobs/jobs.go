@@ -5,6 +5,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"time"
@@ -12,12 +13,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
 
 	"skillgraph/internal/blob"
 	"skillgraph/internal/codehost"
 	"skillgraph/internal/hosting"
 	"skillgraph/internal/skillmd"
 	"skillgraph/internal/store"
+	"skillgraph/internal/tracing"
 )
 
 // Config is what the jobs need.
@@ -56,7 +59,8 @@ func Start(ctx context.Context, cfg Config) (*Jobs, error) {
 	client, err := river.NewClient(riverpgxv5.New(cfg.Store.Pool()), &river.Config{
 		Workers: w, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: workers}},
 		FetchCooldown: 10 * time.Millisecond, JobTimeout: jobTimeout, RescueStuckJobsAfter: rescueAfter, SoftStopTimeout: softStop,
-		Logger: slog.New(quiet{slog.Default().Handler()}),
+		Logger:     slog.New(quiet{slog.Default().Handler()}),
+		Middleware: []rivertype.Middleware{river.WorkerMiddlewareFunc(traced)},
 		PeriodicJobs: []*river.PeriodicJob{
 			every(min(cfg.AlertInterval, 30*time.Second), evaluateJob{}),
 			every(time.Hour, pruneJob{}),
@@ -69,6 +73,19 @@ func Start(ctx context.Context, cfg Config) (*Jobs, error) {
 		return nil, err
 	}
 	return &Jobs{client}, client.Start(ctx)
+}
+
+// traced traces an attempt at a job. One that is put off has not failed.
+func traced(ctx context.Context, job *rivertype.JobRow, work func(context.Context) error) error {
+	ctx, span := tracing.Job(ctx, job.Kind, job.Attempt)
+	failed := "panic"
+	defer func() { span.End(ctx, failed) }()
+	err := work(ctx)
+	var later *river.JobSnoozeError
+	if failed = ""; err != nil && !errors.As(err, &later) {
+		failed = "error"
+	}
+	return err
 }
 
 // Stop finishes the jobs under way, for a while.

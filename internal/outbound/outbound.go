@@ -14,6 +14,8 @@ import (
 	"net/netip"
 	"syscall"
 	"time"
+
+	"skillgraph/internal/tracing"
 )
 
 // drained is how much of an answer is read, so that a polite receiver can finish writing. Nothing of it is kept.
@@ -66,6 +68,8 @@ func (c *Client) Post(ctx context.Context, url string, header http.Header, body 
 		req.Header = http.Header{}
 	}
 	req.Header.Set("User-Agent", "skillgraph")
+	ctx, span := tracing.Call(ctx, req.Method, req.URL.Host) // no word of the trace to the receiver: it is none of theirs
+	defer func() { end(ctx, span, status, err) }()
 	res, err := c.transport.RoundTrip(req)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -142,7 +146,35 @@ func (c *Client) Transport() http.RoundTripper {
 	t.DisableKeepAlives = false
 	t.MaxIdleConnsPerHost = 4
 	t.IdleConnTimeout = 30 * time.Second
-	return t
+	return traced{t}
+}
+
+// traced traces the calls of a transport, and tells the host which trace they belong to.
+type traced struct{ *http.Transport }
+
+// RoundTrip makes the call.
+func (t traced) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, span := tracing.Call(r.Context(), r.Method, r.URL.Host)
+	if span == nil {
+		return t.Transport.RoundTrip(r)
+	}
+	r = r.Clone(ctx)
+	tracing.Inject(ctx, r.Header)
+	res, err := t.Transport.RoundTrip(r)
+	if err != nil {
+		end(ctx, span, 0, err)
+		return nil, err
+	}
+	end(ctx, span, res.StatusCode, nil)
+	return res, nil
+}
+
+func end(ctx context.Context, span *tracing.Span, status int, err error) {
+	if err != nil {
+		span.EndErr(ctx, err)
+		return
+	}
+	span.Returned(ctx, status)
 }
 
 // Explain says why a call through the transport failed, in words like those of Post.

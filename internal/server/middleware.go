@@ -10,9 +10,11 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"skillgraph/internal/request"
+	"skillgraph/internal/tracing"
 	"skillgraph/rest"
 )
 
@@ -47,7 +49,7 @@ func locate(public string) func(http.Handler) http.Handler {
 	}
 }
 
-// logRequests writes a line and counts, a request. The line has no query string and no header: they may hold secrets.
+// logRequests writes a line, counts and traces, a request. The line has no query string and no header: they may hold secrets.
 func logRequests(reg prometheus.Registerer) func(http.Handler) http.Handler {
 	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "skillgraph_http_requests_total", Help: "HTTP requests, by method and status.",
@@ -56,8 +58,14 @@ func logRequests(reg prometheus.Registerer) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			start, rec := time.Now(), &recorder{ResponseWriter: w, status: http.StatusOK}
+			method := known(r.Method)
+			ctx, span := tracing.Request(r.Context(), r.Header, method)
+			if span != nil {
+				r = r.WithContext(ctx)
+				defer func() { span.Answered(ctx, method, chi.RouteContext(ctx).RoutePattern(), rec.status) }() // the router has found it by then
+			}
 			next.ServeHTTP(rec, r)
-			requests.WithLabelValues(known(r.Method), strconv.Itoa(rec.status)).Inc()
+			requests.WithLabelValues(method, strconv.Itoa(rec.status)).Inc()
 			slog.InfoContext(r.Context(), "request", "method", r.Method, "path", r.URL.Path, "status", rec.status,
 				"bytes", rec.bytes, "ms", float64(time.Since(start).Microseconds())/1000, "request_id", request.ID(r.Context()))
 		})

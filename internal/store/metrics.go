@@ -2,21 +2,60 @@ package store
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"skillgraph/internal/tracing"
 )
 
-// counter sees every statement that leaves the process, whoever composed it.
+// counter sees every statement that leaves the process, whoever composed it. It counts and traces them.
 type counter struct{ n atomic.Int64 }
 
-func (c *counter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+func (c *counter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
 	c.n.Add(1)
-	return ctx
+	return tracing.Statement(ctx, data.SQL, ours(data.Args))
 }
 
-func (*counter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+func (*counter) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
+	tracing.EndStatement(ctx, sqlState(data.Err))
+}
+
+func (*counter) TraceCopyFromStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceCopyFromStartData) context.Context {
+	if !tracing.On() {
+		return ctx
+	}
+	return tracing.Statement(ctx, "COPY "+data.TableName.Sanitize()+" FROM STDIN", true)
+}
+
+func (*counter) TraceCopyFromEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceCopyFromEndData) {
+	tracing.EndStatement(ctx, sqlState(data.Err))
+}
+
+// ours reports whether query or exec sends a statement: then its text is the same whatever its arguments, while bun writes
+// them into it.
+func ours(args []any) bool {
+	if len(args) == 0 {
+		return false
+	}
+	_, ok := args[0].(pgx.QueryExecMode)
+	return ok
+}
+
+// sqlState is the code of an error, which unlike its text holds nothing of anybody's.
+func sqlState(err error) string {
+	if err == nil {
+		return ""
+	}
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.Code
+	}
+	return "error"
+}
 
 // Statements is how many statements were sent so far, those that begin and end transactions included.
 func (s *Store) Statements() int64 { return s.statements.n.Load() }
