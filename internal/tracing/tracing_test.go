@@ -200,13 +200,13 @@ func TestTree(t *testing.T) {
 			require.Equal(t, 2, requests)
 
 			// bun writes values into its texts.
-			var inserts string
+			var inserts []string
 			for _, span := range c.spans {
 				if span.Name == "INSERT" {
-					inserts += attributes(span)["db.query.text"] + "\n"
+					inserts = append(inserts, attributes(span)["db.query.text"])
 				}
 			}
-			require.Contains(t, inserts, `INSERT INTO "eval_suites"`)
+			require.Contains(t, strings.Join(inserts, "\n"), `INSERT INTO "eval_suites"`)
 			for _, secret := range []string{"sesame", "471147", "should_trigger", "in-the-address", s.Keys["owner"], s.Orgs["acme"].String(), "@example.com"} {
 				require.NotContains(t, string(c.raw), secret)
 			}
@@ -306,6 +306,16 @@ func TestVariables(t *testing.T) {
 			require.False(t, tracing.On())
 		})
 	}
+}
+
+// A collector that is there hears nothing while the variables say so.
+func TestSilence(t *testing.T) {
+	s := apitest.New(t)
+	t.Setenv("OTEL_SDK_DISABLED", "true")
+	c, stop := listen(t)
+	ask(t, s, list, nil)
+	stop()
+	require.Empty(t, c.raw)
 }
 
 // Nobody pays for what nobody wants.
