@@ -152,8 +152,10 @@ func (o Org) Sync(ctx context.Context, in []*models.SyncInput, device *string) (
 		entries[i], hashes[i] = s.EntryID, models.NormalHash(s.CurrentVersionHash)
 	}
 	return inTx(ctx, o, func(o Org) ([]*models.SyncEntry, error) {
+		var records []ids.ID
 		if device != nil {
-			if err := o.lockDevice(ctx, *device, entries); err != nil {
+			var err error
+			if records, err = o.lockDevice(ctx, *device, entries); err != nil {
 				return nil, err
 			}
 		}
@@ -165,20 +167,24 @@ func (o Org) Sync(ctx context.Context, in []*models.SyncInput, device *string) (
 		if err != nil || device == nil {
 			return out, err
 		}
-		return out, o.remember(ctx, *device, out)
+		return out, o.remember(ctx, *device, records, out)
 	})
 }
 
 // lockDevice keeps the entries that a device has from being deleted, and its records from being changed, until they are: each
-// entry before its record, as everybody does, and one entry after the other.
-func (o Org) lockDevice(ctx context.Context, device string, entries []ids.ID) error {
-	_, err := exec(ctx, o.pg, `SELECT FROM registry_installations t JOIN registry_entries e ON e.id = t.entry_id
+// entry before its record, as everybody does, and one entry after the other. It returns the records.
+func (o Org) lockDevice(ctx context.Context, device string, entries []ids.ID) ([]ids.ID, error) {
+	type row struct {
+		ID ids.ID `bun:"id"`
+	}
+	rows, err := query[row](ctx, o.pg, `SELECT t.id FROM registry_installations t JOIN registry_entries e ON e.id = t.entry_id
 		WHERE t.org_id = $1 AND t.user_id = $2 AND t.device_id = $3 AND t.entry_id = ANY($4) ORDER BY e.id FOR KEY SHARE OF e FOR UPDATE OF t`, o.id, o.actor, device, entries)
-	return err
+	return column(rows, func(r *row) ids.ID { return r.ID }), err
 }
 
-// remember keeps what a recorded device says it has.
-func (o Org) remember(ctx context.Context, device string, has []*models.SyncEntry) error {
+// remember keeps what a recorded device says it has. A record that was made after the others were locked is left for the next
+// time: locking it now, out of their order, could be a deadlock.
+func (o Org) remember(ctx context.Context, device string, records []ids.ID, has []*models.SyncEntry) error {
 	var entries []ids.ID
 	var versions []*ids.ID
 	var hashes []*string
@@ -191,11 +197,11 @@ func (o Org) remember(ctx context.Context, device string, has []*models.SyncEntr
 		VersionID *ids.ID `bun:"version_id"`
 		Moved     bool    `bun:"moved"`
 	}
-	rows, err := query[row](ctx, o.pg, `UPDATE registry_installations t SET version_id = s.version_id, content_hash = s.hash, last_synced_at = $7
-		FROM (SELECT DISTINCT ON (s.entry_id) s.* FROM unnest($4::uuid[], $5::uuid[], $6::text[]) WITH ORDINALITY AS s(entry_id, version_id, hash, n) ORDER BY s.entry_id, s.n) s
-		JOIN registry_installations w ON w.org_id = $1 AND w.user_id = $2 AND w.device_id = $3 AND w.entry_id = s.entry_id
+	rows, err := query[row](ctx, o.pg, `UPDATE registry_installations t SET version_id = s.version_id, content_hash = s.hash, last_synced_at = $6
+		FROM (SELECT DISTINCT ON (s.entry_id) s.* FROM unnest($3::uuid[], $4::uuid[], $5::text[]) WITH ORDINALITY AS s(entry_id, version_id, hash, n) ORDER BY s.entry_id, s.n) s
+		JOIN registry_installations w ON w.org_id = $1 AND w.id = ANY($2) AND w.entry_id = s.entry_id
 		WHERE t.org_id = $1 AND t.id = w.id
-		RETURNING t.id, t.entry_id, t.version_id, (w.version_id, w.content_hash) IS DISTINCT FROM (t.version_id, t.content_hash) AS moved`, o.id, o.actor, device, entries, versions, hashes, o.now())
+		RETURNING t.id, t.entry_id, t.version_id, (w.version_id, w.content_hash) IS DISTINCT FROM (t.version_id, t.content_hash) AS moved`, o.id, records, entries, versions, hashes, o.now())
 	if err != nil {
 		return err
 	}
