@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,7 +31,21 @@ type world struct {
 
 func newWorld(t *testing.T) world {
 	t.Helper()
-	return newWorldAt(t, nil)
+	return newWorldAt(t, ticking())
+}
+
+// ticking is the wall clock, but for no two readings of one millisecond: what is newest would be anybody's guess.
+func ticking() func() time.Time {
+	var last atomic.Int64
+	return func() time.Time {
+		for {
+			before := last.Load()
+			now := max(time.Now().UnixMilli(), before+1)
+			if last.CompareAndSwap(before, now) {
+				return time.UnixMilli(now)
+			}
+		}
+	}
 }
 
 // newWorldAt has a clock of its own.
