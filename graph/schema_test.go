@@ -12,6 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"skillgraph/graph"
+	"skillgraph/models"
 )
 
 // ours are the types of the schema that this project wrote.
@@ -231,4 +232,20 @@ func TestSchemaTimes(t *testing.T) {
 	fields(func(def *ast.Definition, f *ast.FieldDefinition) {
 		require.Equal(t, strings.HasSuffix(f.Name, "At") || strings.HasSuffix(f.Name, "Until"), f.Type.Name() == "Time", name(def, f))
 	}, ast.Object, ast.Interface, ast.InputObject)
+}
+
+// TestSearchHidesWhatTypesForbid: a hit shows a text of its object, so that search must ask for what the object's type asks for.
+func TestSearchHidesWhatTypesForbid(t *testing.T) {
+	t.Parallel()
+	types := map[models.SearchType]string{
+		models.SearchTypeConnection: "RepoLink", models.SearchTypeSource: "CloudSource", models.SearchTypeSuite: "EvalSuite", models.SearchTypeEntry: "RegistryEntry",
+		models.SearchTypeSuggestion: "EvalSuggestion", models.SearchTypeSkill: "Skill", models.SearchTypeAlert: "Alert", models.SearchTypeProposal: "Proposal", models.SearchTypeMember: "User",
+	}
+	require.Len(t, types, len(models.AllSearchType))
+	shown := models.SearchArgs{}.Searchable(&models.Viewer{Plan: models.PlanFree})
+	for kind, name := range types {
+		def := graph.Schema().Types[name]
+		require.NotNil(t, def, name)
+		require.Equal(t, def.Directives.ForName("auth") == nil, slices.Contains(shown, kind), name)
+	}
 }

@@ -9771,8 +9771,8 @@ func newExecutionContext(
 
 var sources = []*ast.Source{
 	{Name: "../../schema.graphqls", Input: `"""
-What a caller needs to select a field. It is checked for every selected field before anything runs,
-for GraphQL and REST alike, and a refusal names the field.
+What a caller needs to select a field or, on a type, any field of it, however the object was reached. It is checked for
+every selected field before anything runs, for GraphQL and REST alike, and a refusal names the field.
 """
 directive @auth(
   "The lowest plan of the organization that has this field. Null: every plan."
@@ -9781,7 +9781,7 @@ directive @auth(
   can: Permission
   "Whether a key that may only read is refused, whatever else it may."
   writer: Boolean = false
-) on FIELD_DEFINITION
+) on FIELD_DEFINITION | OBJECT
 
 """
 What a field costs against the limit of 10,000 an operation. A field with an object behind it costs 1, a plain value
@@ -13973,7 +13973,7 @@ type Repository {
 }
 
 "A connection: pushes to a repository publish versions of a registry entry."
-type RepoLink implements Node {
+type RepoLink implements Node @auth(plan: PRO, can: REGISTRY_PUSH) {
   "The connection's id."
   id: ID!
   "The id of the organization."
@@ -14044,7 +14044,7 @@ type RepoLinkEdge {
 }
 
 "An attempt to publish a version from a repository."
-type PublishAttempt implements Node {
+type PublishAttempt implements Node @auth(plan: PRO, can: REGISTRY_PUSH) {
   "The attempt's id."
   id: ID!
   "The connection that it was made for."
@@ -14094,7 +14094,7 @@ type PublishAttemptEdge {
 }
 
 "Something that the code host has told us."
-type RepoDelivery implements Node {
+type RepoDelivery implements Node @auth(plan: PRO, can: REGISTRY_PUSH) {
   "The delivery's id with us."
   id: ID!
   "The code host's id of it: each is taken once."

@@ -9,7 +9,7 @@ import (
 	"skillgraph/models"
 )
 
-// need is what @auth asks for on a selected field.
+// need is what @auth asks for on a selected field, or on the type that has it.
 type need struct {
 	field  string
 	plan   models.Plan
@@ -81,11 +81,18 @@ func (c *collector) selection(set ast.SelectionSet) {
 
 func (c *collector) field(f *ast.Field) {
 	if f.Definition != nil {
-		if d := f.Definition.Directives.ForName("auth"); d != nil {
-			c.needs = append(c.needs, need{field: f.Name, plan: models.Plan(enumArgument(d, "plan")), can: models.Permission(enumArgument(d, "can")), writer: isTrue(d, "writer")})
-		}
+		c.auth(f.Name, f.Definition.Directives)
+	}
+	if of := f.ObjectDefinition; of != nil { // however the object was reached: node(id:) leads to all of them
+		c.auth(of.Name+"."+f.Name, of.Directives)
 	}
 	c.selection(f.SelectionSet)
+}
+
+func (c *collector) auth(field string, directives ast.DirectiveList) {
+	if d := directives.ForName("auth"); d != nil {
+		c.needs = append(c.needs, need{field: field, plan: models.Plan(enumArgument(d, "plan")), can: models.Permission(enumArgument(d, "can")), writer: isTrue(d, "writer")})
+	}
 }
 
 func enumArgument(d *ast.Directive, name string) string {

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -83,10 +84,6 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rest/%w", err)
 	}
-	openAPI, err := rest.OpenAPI(schema, routes, beside)
-	if err != nil {
-		return nil, fmt.Errorf("describing the routes: %w", err)
-	}
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	cfg.Store.Collect(reg)
@@ -105,8 +102,8 @@ func New(cfg Config) (*Server, error) {
 	r.Use(identify, locate(cfg.BaseURL), logRequests(reg), recoverPanics, allowOrigins(cfg.CORSOrigins))
 	r.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, http.StatusOK, "ok") })
 	r.Get("/readyz", ready(cfg.Store))
-	r.Get("/schema.graphql", static("text/plain; charset=utf-8", []byte(graph.SDL())))
-	r.Get("/openapi.json", static("application/json; charset=utf-8", openAPI))
+	r.Get("/schema.graphql", text("text/plain; charset=utf-8", func() ([]byte, error) { return []byte(graph.SDL()), nil }))
+	r.Get("/openapi.json", text("application/json; charset=utf-8", sync.OnceValues(func() ([]byte, error) { return rest.OpenAPI(schema, routes, beside) })))
 	if !cfg.MetricsElsewhere {
 		r.Handle("/metrics", s.Metrics)
 	}
@@ -178,9 +175,15 @@ func writeStatus(w http.ResponseWriter, status int, text string) {
 	_ = json.NewEncoder(w).Encode(map[string]string{"status": text})
 }
 
-func static(contentType string, body []byte) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
+// text answers with what is made when the first client asks for it: a server that starts has better things to do.
+func text(contentType string, body func() ([]byte, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		b, err := body()
+		if err != nil {
+			rest.WriteError(w, r, err)
+			return
+		}
 		w.Header().Set("Content-Type", contentType)
-		_, _ = w.Write(body)
+		_, _ = w.Write(b)
 	}
 }
