@@ -47,7 +47,6 @@ const number = "SKILLGRAPH_MUTANT"
 const nest = `package %s
 
 import (
-	"context"
 	"os"
 	"strconv"
 )
