@@ -123,11 +123,11 @@ type Edge[T any] struct {
 type PageInfo struct {
 	HasNextPage     bool
 	HasPreviousPage bool
-	StartCursor     *string
-	EndCursor       *string
 	Page            *int
 	PerPage         int
 	total           func(context.Context) (int, error)
+	items           int
+	cursor          func(item int) Cursor
 }
 
 // NewConnection makes a page from the rows that a window asked for and, where there is more, one row beyond.
@@ -145,10 +145,7 @@ func NewConnection[T any](w Window, rows []*T, cursor func(*T) Cursor, total fun
 	if info.HasNextPage {
 		rows = rows[:w.Limit]
 	}
-	if len(rows) > 0 {
-		first, last := cursor(rows[0]).String(), cursor(rows[len(rows)-1]).String()
-		info.StartCursor, info.EndCursor = &first, &last
-	}
+	info.items, info.cursor = len(rows), func(i int) Cursor { return cursor(rows[i]) }
 	return &Connection[T]{Nodes: rows, PageInfo: info, cursor: cursor}
 }
 
@@ -175,6 +172,20 @@ func (c *Connection[T]) Edges() []*Edge[T] {
 
 // TotalCount counts the items of all pages.
 func (c *Connection[T]) TotalCount(ctx context.Context) (int, error) { return c.PageInfo.Total(ctx) }
+
+// StartCursor is the place of the first item.
+func (p *PageInfo) StartCursor() *string { return p.place(0) }
+
+// EndCursor is the place of the last item.
+func (p *PageInfo) EndCursor() *string { return p.place(p.items - 1) }
+
+func (p *PageInfo) place(item int) *string {
+	if p.items == 0 {
+		return nil
+	}
+	c := p.cursor(item).String()
+	return &c
+}
 
 // Total is TotalCount, where numbered pages look for it.
 func (p *PageInfo) Total(ctx context.Context) (int, error) { return p.total(ctx) }

@@ -122,8 +122,8 @@ func TestConnection(t *testing.T) {
 	require.Equal(t, []*item{a, b}, full.Nodes, "the row beyond is not shown")
 	require.True(t, full.PageInfo.HasNextPage)
 	require.False(t, full.PageInfo.HasPreviousPage)
-	require.Equal(t, new(cursorOf("a").String()), full.PageInfo.StartCursor)
-	require.Equal(t, new(cursorOf("b").String()), full.PageInfo.EndCursor)
+	require.Equal(t, new(cursorOf("a").String()), full.PageInfo.StartCursor())
+	require.Equal(t, new(cursorOf("b").String()), full.PageInfo.EndCursor())
 	require.Nil(t, full.PageInfo.Page)
 	require.Equal(t, 2, full.PageInfo.PerPage)
 	require.Equal(t, []*models.Edge[item]{{Cursor: cursorOf("a").String(), Node: a}, {Cursor: cursorOf("b").String(), Node: b}}, full.Edges())
@@ -144,8 +144,8 @@ func TestConnection(t *testing.T) {
 
 	first := models.NewConnection(models.Window{Limit: 2, Page: 1}, nil, itemCursor, none)
 	require.False(t, first.PageInfo.HasPreviousPage)
-	require.Nil(t, first.PageInfo.StartCursor)
-	require.Nil(t, first.PageInfo.EndCursor)
+	require.Nil(t, first.PageInfo.StartCursor())
+	require.Nil(t, first.PageInfo.EndCursor())
 	require.Empty(t, first.Edges())
 
 	mapped := models.MapConnection(full, func(i *item) *string { return &i.key })

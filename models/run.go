@@ -64,7 +64,7 @@ type EvalResult struct {
 	OrgID           ids.ID      `bun:"org_id,pk"`
 	ID              ids.ID      `bun:"id,pk"`
 	RunID           ids.ID      `bun:"run_id"`
-	CaseKey         string      `bun:"case_id"`
+	CaseKey         string      `bun:"case_id" edge:"key"`
 	Position        int         `bun:"position"`
 	Outcome         CaseOutcome `bun:"outcome"`
 	ReportedOutcome CaseOutcome `bun:"reported"`

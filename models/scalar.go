@@ -16,9 +16,6 @@ import (
 	"skillgraph/internal/errs"
 )
 
-// timeFormat is RFC 3339 in UTC with milliseconds.
-const timeFormat = "2006-01-02T15:04:05.000Z"
-
 // rfc3339 is what time.Parse should insist on: it takes a comma for a point, and hours of one digit.
 var rfc3339 = regexp.MustCompile(`^[\d-]{10}T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
 
@@ -27,9 +24,31 @@ func MarshalTime(t time.Time) graphql.Marshaler {
 	return graphql.WriterFunc(func(w io.Writer) { _, _ = w.Write(AppendTime(nil, t)) })
 }
 
-// AppendTime writes it to bytes.
+// AppendTime writes it to bytes, in RFC 3339 in UTC with milliseconds: by hand, as long answers are full of times.
 func AppendTime(b []byte, t time.Time) []byte {
-	return append(t.UTC().AppendFormat(append(b, '"'), timeFormat), '"')
+	t = t.UTC()
+	year, month, day := t.Date()
+	hour, minute, second := t.Clock()
+	b = appendDigits(append(b, '"'), year, 4)
+	b = appendDigits(append(b, '-'), int(month), 2)
+	b = appendDigits(append(b, '-'), day, 2)
+	b = appendDigits(append(b, 'T'), hour, 2)
+	b = appendDigits(append(b, ':'), minute, 2)
+	b = appendDigits(append(b, ':'), second, 2)
+	b = appendDigits(append(b, '.'), t.Nanosecond()/int(time.Millisecond), 3)
+	return append(b, 'Z', '"')
+}
+
+// appendDigits writes a number with so many digits, the first of them zeros where need be.
+func appendDigits(b []byte, n, digits int) []byte {
+	for range digits {
+		b = append(b, '0')
+	}
+	for at := len(b) - 1; n > 0 && at >= len(b)-digits; at-- {
+		b[at] = byte('0' + n%10)
+		n /= 10
+	}
+	return b
 }
 
 // UnmarshalTime reads the scalar Time, with any offset. What we keep has milliseconds, as what we show.

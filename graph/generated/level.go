@@ -152,7 +152,7 @@ func (ec *executionContext) levelAlert() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.Alert).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "Alert", Column: "id"},
 		"skillId": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.Alert).SkillID
 			if x == nil {
@@ -160,7 +160,7 @@ func (ec *executionContext) levelAlert() map[string]*level.Field {
 			}
 			w.B = (*x).AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "Alert", Column: "skill_id"},
 		"skill": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.Alert()
@@ -170,15 +170,15 @@ func (ec *executionContext) levelAlert() map[string]*level.Field {
 		"type": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.Alert).Type.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "Alert", Column: "type"},
 		"threshold": {Put: func(w *level.Writer, obj any) bool {
 			w.Float(obj.(*models.Alert).Threshold)
 			return true
-		}},
+		}, Model: "Alert", Column: "threshold"},
 		"channel": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.Alert).Channel.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "Alert", Column: "channel"},
 		"config": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.Alert).Config()
 			if x == nil {
@@ -198,7 +198,7 @@ func (ec *executionContext) levelAlert() map[string]*level.Field {
 		"state": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.Alert).State.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "Alert", Column: "state"},
 		"enabled": {Put: func(w *level.Writer, obj any) bool {
 			w.Bool(obj.(*models.Alert).Enabled())
 			return true
@@ -210,7 +210,7 @@ func (ec *executionContext) levelAlert() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "Alert", Column: "disabled_reason"},
 		"mutedUntil": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.Alert).MutedUntil
 			if x == nil {
@@ -218,7 +218,7 @@ func (ec *executionContext) levelAlert() map[string]*level.Field {
 			}
 			w.B = models.AppendTime(w.B, *x)
 			return true
-		}},
+		}, Model: "Alert", Column: "muted_until"},
 		"incidents": {Kind: level.Resolving,
 			Args: ec.field_Alert_incidents_args,
 			Bind: func(args map[string]any) level.Call {
@@ -255,11 +255,11 @@ func (ec *executionContext) levelAlert() map[string]*level.Field {
 		"createdAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.Alert).CreatedAt)
 			return true
-		}},
+		}, Model: "Alert", Column: "created_at"},
 		"updatedAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.Alert).UpdatedAt)
 			return true
-		}},
+		}, Model: "Alert", Column: "updated_at"},
 	}
 }
 
@@ -302,15 +302,15 @@ func (ec *executionContext) levelApiKey() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.APIKey).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "APIKey", Column: "id"},
 		"name": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.APIKey).Name)
 			return true
-		}},
+		}, Model: "APIKey", Column: "name"},
 		"prefix": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.APIKey).Prefix)
 			return true
-		}},
+		}, Model: "APIKey", Column: "prefix"},
 		"user": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.ApiKey()
@@ -319,11 +319,11 @@ func (ec *executionContext) levelApiKey() map[string]*level.Field {
 			One: level.Pointer[models.User]},
 		"permissions": {Put: func(w *level.Writer, obj any) bool {
 			return level.Leaves(w, obj.(*models.APIKey).Permissions, true, func(w *level.Writer, v models.Permission) { w.B = v.AppendGQL(w.B, w.REST) })
-		}},
+		}, Model: "APIKey", Column: "permissions"},
 		"createdAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.APIKey).CreatedAt)
 			return true
-		}},
+		}, Model: "APIKey", Column: "created_at"},
 		"expiresAt": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.APIKey).ExpiresAt
 			if x == nil {
@@ -331,7 +331,7 @@ func (ec *executionContext) levelApiKey() map[string]*level.Field {
 			}
 			w.B = models.AppendTime(w.B, *x)
 			return true
-		}},
+		}, Model: "APIKey", Column: "expires_at"},
 		"revokedAt": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.APIKey).RevokedAt
 			if x == nil {
@@ -339,7 +339,7 @@ func (ec *executionContext) levelApiKey() map[string]*level.Field {
 			}
 			w.B = models.AppendTime(w.B, *x)
 			return true
-		}},
+		}, Model: "APIKey", Column: "revoked_at"},
 		"lastUsedAt": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.APIKey).LastUsedAt
 			if x == nil {
@@ -347,7 +347,7 @@ func (ec *executionContext) levelApiKey() map[string]*level.Field {
 			}
 			w.B = models.AppendTime(w.B, *x)
 			return true
-		}},
+		}, Model: "APIKey", Column: "last_used_at"},
 	}
 }
 
@@ -495,27 +495,27 @@ func (ec *executionContext) levelCommunityBundle() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.CommunityBundle).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "CommunityBundle", Column: "id"},
 		"skillName": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.CommunityBundle).SkillName)
 			return true
-		}},
+		}, Model: "CommunityBundle", Column: "skill_name"},
 		"contributorHash": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.CommunityBundle).ContributorHash)
 			return true
-		}},
+		}, Model: "CommunityBundle", Column: "contributor_hash"},
 		"submittedAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.CommunityBundle).SubmittedAt)
 			return true
-		}},
+		}, Model: "CommunityBundle", Column: "submitted_at"},
 		"schemaVersion": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.CommunityBundle).SchemaVersion)
 			return true
-		}},
+		}, Model: "CommunityBundle", Column: "schema_version"},
 		"agentType": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.CommunityBundle).AgentType)
 			return true
-		}},
+		}, Model: "CommunityBundle", Column: "agent_type"},
 		"toolVersion": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.CommunityBundle).ToolVersion
 			if x == nil {
@@ -523,23 +523,23 @@ func (ec *executionContext) levelCommunityBundle() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "CommunityBundle", Column: "tool_version"},
 		"sanitizationLevel": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.CommunityBundle).SanitizationLevel)
 			return true
-		}},
+		}, Model: "CommunityBundle", Column: "sanitization_level"},
 		"positiveQueryCount": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.CommunityBundle).PositiveQueryCount)
 			return true
-		}},
+		}, Model: "CommunityBundle", Column: "positive_query_count"},
 		"evalEntryCount": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.CommunityBundle).EvalEntryCount)
 			return true
-		}},
+		}, Model: "CommunityBundle", Column: "eval_entry_count"},
 		"totalSessions": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.CommunityBundle).TotalSessions)
 			return true
-		}},
+		}, Model: "CommunityBundle", Column: "total_sessions"},
 		"gradedSessions": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.CommunityBundle).GradedSessions
 			if x == nil {
@@ -547,7 +547,7 @@ func (ec *executionContext) levelCommunityBundle() map[string]*level.Field {
 			}
 			w.B = models.AppendInt(w.B, *x)
 			return true
-		}},
+		}, Model: "CommunityBundle", Column: "graded_sessions"},
 		"passRate": {Kind: level.Instantly,
 			Bind: func(args map[string]any) level.Call {
 				return func(ctx context.Context, obj any) (any, error) { return obj.(*models.CommunityBundle).PassRate(), nil }
@@ -560,7 +560,7 @@ func (ec *executionContext) levelCommunityBundle() map[string]*level.Field {
 			}
 			w.B = models.AppendInt(w.B, *x)
 			return true
-		}},
+		}, Model: "CommunityBundle", Column: "deployed_proposals"},
 		"rolledBackProposals": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.CommunityBundle).RolledBackProposals
 			if x == nil {
@@ -568,7 +568,7 @@ func (ec *executionContext) levelCommunityBundle() map[string]*level.Field {
 			}
 			w.B = models.AppendInt(w.B, *x)
 			return true
-		}},
+		}, Model: "CommunityBundle", Column: "rolled_back_proposals"},
 		"bundle": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.CommunityBundle()
@@ -685,27 +685,27 @@ func (ec *executionContext) levelCommunitySummary() map[string]*level.Field {
 		"skillName": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.CommunitySummary).SkillName)
 			return true
-		}},
+		}, Model: "CommunitySummary", Column: "skill_name"},
 		"submissionCount": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.CommunitySummary).SubmissionCount)
 			return true
-		}},
+		}, Model: "CommunitySummary", Column: "submission_count"},
 		"contributorCount": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.CommunitySummary).ContributorCount)
 			return true
-		}},
+		}, Model: "CommunitySummary", Column: "contributor_count"},
 		"latestSubmissionAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.CommunitySummary).LatestSubmissionAt)
 			return true
-		}},
+		}, Model: "CommunitySummary", Column: "latest_submission"},
 		"totalSessions": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.CommunitySummary).TotalSessions)
 			return true
-		}},
+		}, Model: "CommunitySummary", Column: "total_sessions"},
 		"gradedSessions": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.CommunitySummary).GradedSessions)
 			return true
-		}},
+		}, Model: "CommunitySummary", Column: "graded_sessions"},
 		"passRate": {Kind: level.Instantly,
 			Bind: func(args map[string]any) level.Call {
 				return func(ctx context.Context, obj any) (any, error) { return obj.(*models.CommunitySummary).PassRate(), nil }
@@ -714,11 +714,11 @@ func (ec *executionContext) levelCommunitySummary() map[string]*level.Field {
 		"positiveQueryCount": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.CommunitySummary).PositiveQueryCount)
 			return true
-		}},
+		}, Model: "CommunitySummary", Column: "positive_query_count"},
 		"evalEntryCount": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.CommunitySummary).EvalEntryCount)
 			return true
-		}},
+		}, Model: "CommunitySummary", Column: "eval_entry_count"},
 		"skill": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.CommunitySummary()
@@ -733,15 +733,15 @@ func (ec *executionContext) levelDailyStat() map[string]*level.Field {
 		"date": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.DailyStat).Date.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "DailyStat", Column: "day"},
 		"sessions": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.DailyStat).Sessions)
 			return true
-		}},
+		}, Model: "DailyStat", Column: "sessions"},
 		"triggeredSessions": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.DailyStat).TriggeredSessions)
 			return true
-		}},
+		}, Model: "DailyStat", Column: "triggered_sessions"},
 		"triggerRate": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.DailyStat).TriggerRate()
 			if x == nil {
@@ -753,11 +753,11 @@ func (ec *executionContext) levelDailyStat() map[string]*level.Field {
 		"graded": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.DailyStat).Graded)
 			return true
-		}},
+		}, Model: "DailyStat", Column: "graded"},
 		"passed": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.DailyStat).Passed)
 			return true
-		}},
+		}, Model: "DailyStat", Column: "passed"},
 		"passRate": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.DailyStat).PassRate()
 			if x == nil {
@@ -806,7 +806,7 @@ func (ec *executionContext) levelEntryEvidence() map[string]*level.Field {
 		"gradedSessions": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.EntryEvidence).GradedSessions)
 			return true
-		}},
+		}, Model: "EntryEvidence", Column: "graded_sessions"},
 	}
 }
 
@@ -815,7 +815,7 @@ func (ec *executionContext) levelEvalResult() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.EvalResult).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "EvalResult", Column: "id"},
 		"run": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.EvalResult()
@@ -825,7 +825,7 @@ func (ec *executionContext) levelEvalResult() map[string]*level.Field {
 		"caseKey": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.EvalResult).CaseKey)
 			return true
-		}},
+		}, Model: "EvalResult", Column: "case_id"},
 		"case": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.EvalResult()
@@ -836,15 +836,15 @@ func (ec *executionContext) levelEvalResult() map[string]*level.Field {
 		"outcome": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.EvalResult).Outcome.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "EvalResult", Column: "outcome"},
 		"reportedOutcome": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.EvalResult).ReportedOutcome.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "EvalResult", Column: "reported"},
 		"judgedBy": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.EvalResult).JudgedBy.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "EvalResult", Column: "judged_by"},
 		"judgement": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.EvalResult).Judgement
 			if x == nil {
@@ -852,7 +852,7 @@ func (ec *executionContext) levelEvalResult() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "EvalResult", Column: "judgement"},
 		"disagrees": {Put: func(w *level.Writer, obj any) bool {
 			w.Bool(obj.(*models.EvalResult).Disagrees())
 			return true
@@ -864,7 +864,7 @@ func (ec *executionContext) levelEvalResult() map[string]*level.Field {
 			}
 			w.Float(*x)
 			return true
-		}},
+		}, Model: "EvalResult", Column: "score"},
 		"outputExcerpt": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.EvalResult).OutputExcerpt
 			if x == nil {
@@ -872,7 +872,7 @@ func (ec *executionContext) levelEvalResult() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "EvalResult", Column: "output"},
 		"outputBytes": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.EvalResult).OutputBytes
 			if x == nil {
@@ -880,7 +880,7 @@ func (ec *executionContext) levelEvalResult() map[string]*level.Field {
 			}
 			w.B = models.AppendInt(w.B, *x)
 			return true
-		}},
+		}, Model: "EvalResult", Column: "output_bytes"},
 		"error": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.EvalResult).Error
 			if x == nil {
@@ -888,7 +888,7 @@ func (ec *executionContext) levelEvalResult() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "EvalResult", Column: "error"},
 		"durationMs": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.EvalResult).DurationMs
 			if x == nil {
@@ -896,7 +896,7 @@ func (ec *executionContext) levelEvalResult() map[string]*level.Field {
 			}
 			w.B = models.AppendInt64(w.B, *x)
 			return true
-		}},
+		}, Model: "EvalResult", Column: "duration_ms"},
 		"suggestion": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.EvalResult()
@@ -945,11 +945,11 @@ func (ec *executionContext) levelEvalRun() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.EvalRun).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "EvalRun", Column: "id"},
 		"suiteId": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.EvalRun).SuiteID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "EvalRun", Column: "suite_id"},
 		"suite": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.EvalRun()
@@ -959,7 +959,7 @@ func (ec *executionContext) levelEvalRun() map[string]*level.Field {
 		"revision": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.EvalRun).Revision)
 			return true
-		}},
+		}, Model: "EvalRun", Column: "revision"},
 		"suiteRevision": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.EvalRun()
@@ -973,7 +973,7 @@ func (ec *executionContext) levelEvalRun() map[string]*level.Field {
 			}
 			w.B = (*x).AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "EvalRun", Column: "version_id"},
 		"snapshotId": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.EvalRun).SnapshotID
 			if x == nil {
@@ -981,7 +981,7 @@ func (ec *executionContext) levelEvalRun() map[string]*level.Field {
 			}
 			w.B = (*x).AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "EvalRun", Column: "snapshot_id"},
 		"snapshot": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.EvalRun()
@@ -991,15 +991,15 @@ func (ec *executionContext) levelEvalRun() map[string]*level.Field {
 		"variant": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.EvalRun).Variant.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "EvalRun", Column: "variant"},
 		"runKey": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.EvalRun).RunKey)
 			return true
-		}},
+		}, Model: "EvalRun", Column: "run_key"},
 		"status": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.EvalRun).Status.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "EvalRun", Column: "status"},
 		"invalidReason": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.EvalRun).InvalidReason
 			if x == nil {
@@ -1007,27 +1007,27 @@ func (ec *executionContext) levelEvalRun() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "EvalRun", Column: "invalid_reason"},
 		"caseCount": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.EvalRun).CaseCount)
 			return true
-		}},
+		}, Model: "EvalRun", Column: "case_count"},
 		"passed": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.EvalRun).Passed)
 			return true
-		}},
+		}, Model: "EvalRun", Column: "passed"},
 		"failed": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.EvalRun).Failed)
 			return true
-		}},
+		}, Model: "EvalRun", Column: "failed"},
 		"errored": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.EvalRun).Errored)
 			return true
-		}},
+		}, Model: "EvalRun", Column: "errored"},
 		"skipped": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.EvalRun).Skipped)
 			return true
-		}},
+		}, Model: "EvalRun", Column: "skipped"},
 		"passRate": {Kind: level.Instantly,
 			Bind: func(args map[string]any) level.Call {
 				return func(ctx context.Context, obj any) (any, error) { return obj.(*models.EvalRun).PassRate(), nil }
@@ -1061,7 +1061,7 @@ func (ec *executionContext) levelEvalRun() map[string]*level.Field {
 			}
 			w.B = models.AppendTime(w.B, *x)
 			return true
-		}},
+		}, Model: "EvalRun", Column: "started_at"},
 		"finishedAt": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.EvalRun).FinishedAt
 			if x == nil {
@@ -1069,7 +1069,7 @@ func (ec *executionContext) levelEvalRun() map[string]*level.Field {
 			}
 			w.B = models.AppendTime(w.B, *x)
 			return true
-		}},
+		}, Model: "EvalRun", Column: "finished_at"},
 		"createdBy": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.EvalRun()
@@ -1079,7 +1079,7 @@ func (ec *executionContext) levelEvalRun() map[string]*level.Field {
 		"createdAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.EvalRun).CreatedAt)
 			return true
-		}},
+		}, Model: "EvalRun", Column: "created_at"},
 		"version": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.EvalRun()
@@ -1143,7 +1143,7 @@ func (ec *executionContext) levelEvalSuggestion() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.EvalSuggestion).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "EvalSuggestion", Column: "id"},
 		"cloudSource": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.EvalSuggestion()
@@ -1156,11 +1156,11 @@ func (ec *executionContext) levelEvalSuggestion() map[string]*level.Field {
 		"query": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.EvalSuggestion).Query)
 			return true
-		}},
+		}, Model: "EvalSuggestion", Column: "query"},
 		"shouldTrigger": {Put: func(w *level.Writer, obj any) bool {
 			w.Bool(obj.(*models.EvalSuggestion).ShouldTrigger)
 			return true
-		}},
+		}, Model: "EvalSuggestion", Column: "should_trigger"},
 		"source": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.EvalSuggestion).Source().AppendGQL(w.B, w.REST)
 			return true
@@ -1168,7 +1168,7 @@ func (ec *executionContext) levelEvalSuggestion() map[string]*level.Field {
 		"provenance": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.EvalSuggestion).Provenance.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "EvalSuggestion", Column: "provenance"},
 		"rationale": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.EvalSuggestion).Rationale())
 			return true
@@ -1176,7 +1176,7 @@ func (ec *executionContext) levelEvalSuggestion() map[string]*level.Field {
 		"observedCount": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.EvalSuggestion).ObservedCount)
 			return true
-		}},
+		}, Model: "EvalSuggestion", Column: "observed_count"},
 		"handledCount": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.EvalSuggestion).HandledCount())
 			return true
@@ -1184,7 +1184,7 @@ func (ec *executionContext) levelEvalSuggestion() map[string]*level.Field {
 		"confidence": {Put: func(w *level.Writer, obj any) bool {
 			w.Float(obj.(*models.EvalSuggestion).Confidence)
 			return true
-		}},
+		}, Model: "EvalSuggestion", Column: "confidence"},
 		"lastObservedAt": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.EvalSuggestion).LastObservedAt
 			if x == nil {
@@ -1192,7 +1192,7 @@ func (ec *executionContext) levelEvalSuggestion() map[string]*level.Field {
 			}
 			w.B = models.AppendTime(w.B, *x)
 			return true
-		}},
+		}, Model: "EvalSuggestion", Column: "last_observed_at"},
 		"invocationType": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.EvalSuggestion).InvocationType
 			if x == nil {
@@ -1200,7 +1200,7 @@ func (ec *executionContext) levelEvalSuggestion() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "EvalSuggestion", Column: "invocation_type"},
 		"status": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.EvalSuggestion()
@@ -1242,7 +1242,7 @@ func (ec *executionContext) levelEvalSuggestion() map[string]*level.Field {
 		"createdAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.EvalSuggestion).CreatedAt)
 			return true
-		}},
+		}, Model: "EvalSuggestion", Column: "created_at"},
 		"skill": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.EvalSuggestion()
@@ -1291,11 +1291,11 @@ func (ec *executionContext) levelEvalSuite() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.EvalSuite).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "EvalSuite", Column: "id"},
 		"name": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.EvalSuite).Name)
 			return true
-		}},
+		}, Model: "EvalSuite", Column: "name"},
 		"sourceId": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.EvalSuite).SourceID
 			if x == nil {
@@ -1303,7 +1303,7 @@ func (ec *executionContext) levelEvalSuite() map[string]*level.Field {
 			}
 			w.B = (*x).AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "EvalSuite", Column: "source_id"},
 		"source": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.EvalSuite()
@@ -1314,15 +1314,15 @@ func (ec *executionContext) levelEvalSuite() map[string]*level.Field {
 		"sourceKind": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.EvalSuite).SourceKind.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "EvalSuite", Column: "source_kind"},
 		"verifierKind": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.EvalSuite).VerifierKind.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "EvalSuite", Column: "verifier_kind"},
 		"supportsNoSkill": {Put: func(w *level.Writer, obj any) bool {
 			w.Bool(obj.(*models.EvalSuite).SupportsNoSkill)
 			return true
-		}},
+		}, Model: "EvalSuite", Column: "supports_no_skill"},
 		"resourceLimitsJson": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.EvalSuite).ResourceLimitsJSON
 			if x == nil {
@@ -1330,7 +1330,7 @@ func (ec *executionContext) levelEvalSuite() map[string]*level.Field {
 			}
 			w.B = x.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "EvalSuite", Column: "resource_limits"},
 		"casesJson": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.EvalSuite()
@@ -1353,11 +1353,11 @@ func (ec *executionContext) levelEvalSuite() map[string]*level.Field {
 		"caseCount": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.EvalSuite).CaseCount)
 			return true
-		}},
+		}, Model: "EvalSuite", Column: "case_count"},
 		"suiteKind": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.EvalSuite).SuiteKind.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "EvalSuite", Column: "suite_kind"},
 		"runnable": {Put: func(w *level.Writer, obj any) bool {
 			w.Bool(obj.(*models.EvalSuite).Runnable())
 			return true
@@ -1373,7 +1373,7 @@ func (ec *executionContext) levelEvalSuite() map[string]*level.Field {
 		"revision": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.EvalSuite).Revision)
 			return true
-		}},
+		}, Model: "EvalSuite", Column: "revision"},
 		"revisions": {Kind: level.Resolving,
 			Args: ec.field_EvalSuite_revisions_args,
 			Bind: func(args map[string]any) level.Call {
@@ -1396,11 +1396,11 @@ func (ec *executionContext) levelEvalSuite() map[string]*level.Field {
 		"createdAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.EvalSuite).CreatedAt)
 			return true
-		}},
+		}, Model: "EvalSuite", Column: "created_at"},
 		"updatedAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.EvalSuite).UpdatedAt)
 			return true
-		}},
+		}, Model: "EvalSuite", Column: "updated_at"},
 		"archivedAt": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.EvalSuite).ArchivedAt
 			if x == nil {
@@ -1408,7 +1408,7 @@ func (ec *executionContext) levelEvalSuite() map[string]*level.Field {
 			}
 			w.B = models.AppendTime(w.B, *x)
 			return true
-		}},
+		}, Model: "EvalSuite", Column: "archived_at"},
 		"runs": {Kind: level.Resolving,
 			Args: ec.field_EvalSuite_runs_args,
 			Bind: func(args map[string]any) level.Call {
@@ -1485,15 +1485,15 @@ func (ec *executionContext) levelEvent() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.Event).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "Event", Column: "id"},
 		"kind": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.Event).Kind)
 			return true
-		}},
+		}, Model: "Event", Column: "kind"},
 		"objectId": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.Event).ObjectID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "Event", Column: "object_id"},
 		"object": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.Event()
@@ -1514,11 +1514,11 @@ func (ec *executionContext) levelEvent() map[string]*level.Field {
 			}
 			w.B = x.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "Event", Column: "data"},
 		"createdAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.Event).CreatedAt)
 			return true
-		}},
+		}, Model: "Event", Column: "created_at"},
 	}
 }
 
@@ -1619,11 +1619,11 @@ func (ec *executionContext) levelFileChange() map[string]*level.Field {
 		"path": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.FileChange).Path)
 			return true
-		}},
+		}, Model: "FileChange", Column: "path"},
 		"status": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.FileChange).Status.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "FileChange", Column: "status"},
 		"oldSize": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.FileChange).OldSize
 			if x == nil {
@@ -1631,7 +1631,7 @@ func (ec *executionContext) levelFileChange() map[string]*level.Field {
 			}
 			w.B = models.AppendInt64(w.B, *x)
 			return true
-		}},
+		}, Model: "FileChange", Column: "old_size"},
 		"newSize": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.FileChange).NewSize
 			if x == nil {
@@ -1639,7 +1639,7 @@ func (ec *executionContext) levelFileChange() map[string]*level.Field {
 			}
 			w.B = models.AppendInt64(w.B, *x)
 			return true
-		}},
+		}, Model: "FileChange", Column: "new_size"},
 		"oldSha256": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.FileChange).OldSHA256
 			if x == nil {
@@ -1647,7 +1647,7 @@ func (ec *executionContext) levelFileChange() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "FileChange", Column: "old_sha256"},
 		"newSha256": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.FileChange).NewSHA256
 			if x == nil {
@@ -1655,7 +1655,7 @@ func (ec *executionContext) levelFileChange() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "FileChange", Column: "new_sha256"},
 		"unifiedDiff": {Kind: level.Reading,
 			Bind: func(args map[string]any) level.Call {
 				return func(ctx context.Context, obj any) (any, error) { return obj.(*models.FileChange).UnifiedDiff(ctx) }
@@ -1731,7 +1731,7 @@ func (ec *executionContext) levelIncident() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.Incident).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "Incident", Column: "id"},
 		"alert": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.Incident()
@@ -1747,11 +1747,11 @@ func (ec *executionContext) levelIncident() map[string]*level.Field {
 		"value": {Put: func(w *level.Writer, obj any) bool {
 			w.Float(obj.(*models.Incident).Value)
 			return true
-		}},
+		}, Model: "Incident", Column: "value"},
 		"openedAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.Incident).OpenedAt)
 			return true
-		}},
+		}, Model: "Incident", Column: "opened_at"},
 		"resolvedAt": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.Incident).ResolvedAt
 			if x == nil {
@@ -1759,7 +1759,7 @@ func (ec *executionContext) levelIncident() map[string]*level.Field {
 			}
 			w.B = models.AppendTime(w.B, *x)
 			return true
-		}},
+		}, Model: "Incident", Column: "resolved_at"},
 		"notifications": {Kind: level.Resolving,
 			Args: ec.field_Incident_notifications_args,
 			Bind: func(args map[string]any) level.Call {
@@ -1815,7 +1815,7 @@ func (ec *executionContext) levelInstallation() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.Installation).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "Installation", Column: "id"},
 		"entry": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.Installation()
@@ -1831,7 +1831,7 @@ func (ec *executionContext) levelInstallation() map[string]*level.Field {
 		"deviceId": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.Installation).DeviceID)
 			return true
-		}},
+		}, Model: "Installation", Column: "device_id"},
 		"installPath": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.Installation).InstallPath
 			if x == nil {
@@ -1839,7 +1839,7 @@ func (ec *executionContext) levelInstallation() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "Installation", Column: "install_path"},
 		"version": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.Installation()
@@ -1853,15 +1853,15 @@ func (ec *executionContext) levelInstallation() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "Installation", Column: "content_hash"},
 		"syncStatus": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.Installation).SyncStatus.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "Installation", Column: "sync_status"},
 		"installedAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.Installation).InstalledAt)
 			return true
-		}},
+		}, Model: "Installation", Column: "installed_at"},
 		"lastSyncedAt": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.Installation).LastSyncedAt
 			if x == nil {
@@ -1869,7 +1869,7 @@ func (ec *executionContext) levelInstallation() map[string]*level.Field {
 			}
 			w.B = models.AppendTime(w.B, *x)
 			return true
-		}},
+		}, Model: "Installation", Column: "last_synced_at"},
 	}
 }
 
@@ -1981,7 +1981,7 @@ func (ec *executionContext) levelNotification() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.Notification).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "Notification", Column: "id"},
 		"incident": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.Notification()
@@ -1991,11 +1991,11 @@ func (ec *executionContext) levelNotification() map[string]*level.Field {
 		"kind": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.Notification).Kind.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "Notification", Column: "kind"},
 		"state": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.Notification).State.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "Notification", Column: "state"},
 		"attempts": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.Notification()
@@ -2005,7 +2005,7 @@ func (ec *executionContext) levelNotification() map[string]*level.Field {
 		"createdAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.Notification).CreatedAt)
 			return true
-		}},
+		}, Model: "Notification", Column: "created_at"},
 		"deliveredAt": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.Notification).DeliveredAt
 			if x == nil {
@@ -2013,7 +2013,7 @@ func (ec *executionContext) levelNotification() map[string]*level.Field {
 			}
 			w.B = models.AppendTime(w.B, *x)
 			return true
-		}},
+		}, Model: "Notification", Column: "delivered_at"},
 		"alert": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.Notification()
@@ -2028,19 +2028,19 @@ func (ec *executionContext) levelNotificationAttempt() map[string]*level.Field {
 		"number": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.NotificationAttempt).Number)
 			return true
-		}},
+		}, Model: "NotificationAttempt", Column: "number"},
 		"status": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.NotificationAttempt).Status)
 			return true
-		}},
+		}, Model: "NotificationAttempt", Column: "status"},
 		"message": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.NotificationAttempt).Message)
 			return true
-		}},
+		}, Model: "NotificationAttempt", Column: "message"},
 		"triedAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.NotificationAttempt).TriedAt)
 			return true
-		}},
+		}, Model: "NotificationAttempt", Column: "at"},
 	}
 }
 
@@ -2083,19 +2083,19 @@ func (ec *executionContext) levelOrganization() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.Organization).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "Organization", Column: "id"},
 		"name": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.Organization).Name)
 			return true
-		}},
+		}, Model: "Organization", Column: "name"},
 		"plan": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.Organization).Plan.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "Organization", Column: "plan"},
 		"createdAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.Organization).CreatedAt)
 			return true
-		}},
+		}, Model: "Organization", Column: "created_at"},
 		"members": {Kind: level.Resolving,
 			Args: ec.field_Organization_members_args,
 			Bind: func(args map[string]any) level.Call {
@@ -2302,15 +2302,15 @@ func (ec *executionContext) levelOrganizationCounts() map[string]*level.Field {
 		"sources": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.OrganizationCounts).Sources)
 			return true
-		}},
+		}, Model: "OrganizationCounts", Column: "sources"},
 		"suites": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.OrganizationCounts).Suites)
 			return true
-		}},
+		}, Model: "OrganizationCounts", Column: "suites"},
 		"entries": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.OrganizationCounts).Entries)
 			return true
-		}},
+		}, Model: "OrganizationCounts", Column: "entries"},
 		"versions": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.OrganizationCounts()
@@ -2336,15 +2336,15 @@ func (ec *executionContext) levelOrganizationCounts() map[string]*level.Field {
 		"repoLinks": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.OrganizationCounts).RepoLinks)
 			return true
-		}},
+		}, Model: "OrganizationCounts", Column: "repo_links"},
 		"firingAlerts": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.OrganizationCounts).FiringAlerts)
 			return true
-		}},
+		}, Model: "OrganizationCounts", Column: "firing_alerts"},
 		"openIncidents": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.OrganizationCounts).OpenIncidents)
 			return true
-		}},
+		}, Model: "OrganizationCounts", Column: "open_incidents"},
 		"pendingSuggestions": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.OrganizationCounts()
@@ -2359,11 +2359,11 @@ func (ec *executionContext) levelOrganizationCounts() map[string]*level.Field {
 		"pendingProposals": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.OrganizationCounts).PendingProposals)
 			return true
-		}},
+		}, Model: "OrganizationCounts", Column: "pending_proposals"},
 		"members": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.OrganizationCounts).Members)
 			return true
-		}},
+		}, Model: "OrganizationCounts", Column: "members"},
 	}
 }
 
@@ -2378,21 +2378,21 @@ func (ec *executionContext) levelPageInfo() map[string]*level.Field {
 			return true
 		}},
 		"startCursor": {Put: func(w *level.Writer, obj any) bool {
-			x := obj.(*models.PageInfo).StartCursor
+			x := obj.(*models.PageInfo).StartCursor()
 			if x == nil {
 				return false
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Method: true},
 		"endCursor": {Put: func(w *level.Writer, obj any) bool {
-			x := obj.(*models.PageInfo).EndCursor
+			x := obj.(*models.PageInfo).EndCursor()
 			if x == nil {
 				return false
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Method: true},
 		"page": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.PageInfo).Page
 			if x == nil {
@@ -2421,11 +2421,11 @@ func (ec *executionContext) levelProposal() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.Proposal).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "Proposal", Column: "id"},
 		"skillName": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.Proposal).SkillName)
 			return true
-		}},
+		}, Model: "Proposal", Column: "skill_name"},
 		"skill": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.Proposal()
@@ -2435,19 +2435,19 @@ func (ec *executionContext) levelProposal() map[string]*level.Field {
 		"proposalType": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.Proposal).ProposalType.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "Proposal", Column: "proposal_type"},
 		"status": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.Proposal).Status.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "Proposal", Column: "status"},
 		"confidence": {Put: func(w *level.Writer, obj any) bool {
 			w.Float(obj.(*models.Proposal).Confidence)
 			return true
-		}},
+		}, Model: "Proposal", Column: "confidence"},
 		"reason": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.Proposal).Reason)
 			return true
-		}},
+		}, Model: "Proposal", Column: "reason"},
 		"evidence": {Kind: level.Instantly,
 			Bind: func(args map[string]any) level.Call {
 				return func(ctx context.Context, obj any) (any, error) { return obj.(*models.Proposal).Evidence() }
@@ -2456,11 +2456,11 @@ func (ec *executionContext) levelProposal() map[string]*level.Field {
 		"createdAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.Proposal).CreatedAt)
 			return true
-		}},
+		}, Model: "Proposal", Column: "created_at"},
 		"updatedAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.Proposal).UpdatedAt)
 			return true
-		}},
+		}, Model: "Proposal", Column: "updated_at"},
 		"decidedBy": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.Proposal()
@@ -2474,7 +2474,7 @@ func (ec *executionContext) levelProposal() map[string]*level.Field {
 			}
 			w.B = models.AppendTime(w.B, *x)
 			return true
-		}},
+		}, Model: "Proposal", Column: "decided_at"},
 		"appliedBy": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.Proposal()
@@ -2488,7 +2488,7 @@ func (ec *executionContext) levelProposal() map[string]*level.Field {
 			}
 			w.B = models.AppendTime(w.B, *x)
 			return true
-		}},
+		}, Model: "Proposal", Column: "applied_at"},
 		"versionId": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.Proposal).VersionID
 			if x == nil {
@@ -2496,7 +2496,7 @@ func (ec *executionContext) levelProposal() map[string]*level.Field {
 			}
 			w.B = (*x).AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "Proposal", Column: "version_id"},
 		"version": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.Proposal()
@@ -2564,7 +2564,7 @@ func (ec *executionContext) levelPublishAttempt() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.PublishAttempt).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "PublishAttempt", Column: "id"},
 		"link": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.PublishAttempt()
@@ -2574,11 +2574,11 @@ func (ec *executionContext) levelPublishAttempt() map[string]*level.Field {
 		"trigger": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.PublishAttempt).Trigger.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "PublishAttempt", Column: "trigger"},
 		"status": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.PublishAttempt).Status.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "PublishAttempt", Column: "status"},
 		"versionName": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.PublishAttempt).VersionName
 			if x == nil {
@@ -2586,7 +2586,7 @@ func (ec *executionContext) levelPublishAttempt() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "PublishAttempt", Column: "version_name"},
 		"version": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.PublishAttempt()
@@ -2596,7 +2596,7 @@ func (ec *executionContext) levelPublishAttempt() map[string]*level.Field {
 		"sourceRef": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.PublishAttempt).SourceRef)
 			return true
-		}},
+		}, Model: "PublishAttempt", Column: "source_ref"},
 		"commit": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.PublishAttempt).Commit
 			if x == nil {
@@ -2604,15 +2604,15 @@ func (ec *executionContext) levelPublishAttempt() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "PublishAttempt", Column: "commit"},
 		"message": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.PublishAttempt).Message)
 			return true
-		}},
+		}, Model: "PublishAttempt", Column: "message"},
 		"writeBackStatus": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.PublishAttempt).WriteBackStatus.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "PublishAttempt", Column: "write_back_status"},
 		"writeBackMessage": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.PublishAttempt).WriteBackMessage
 			if x == nil {
@@ -2620,7 +2620,7 @@ func (ec *executionContext) levelPublishAttempt() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "PublishAttempt", Column: "write_back_message"},
 		"checkRunId": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.PublishAttempt).CheckRunID
 			if x == nil {
@@ -2628,11 +2628,11 @@ func (ec *executionContext) levelPublishAttempt() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "PublishAttempt", Column: "check_run_id"},
 		"createdAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.PublishAttempt).CreatedAt)
 			return true
-		}},
+		}, Model: "PublishAttempt", Column: "created_at"},
 	}
 }
 
@@ -3107,23 +3107,23 @@ func (ec *executionContext) levelRegistryEntry() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.RegistryEntry).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "RegistryEntry", Column: "id"},
 		"name": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.RegistryEntry).Name)
 			return true
-		}},
+		}, Model: "RegistryEntry", Column: "name"},
 		"entryType": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.RegistryEntry).EntryType.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "RegistryEntry", Column: "entry_type"},
 		"description": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.RegistryEntry).Description)
 			return true
-		}},
+		}, Model: "RegistryEntry", Column: "description"},
 		"visibility": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.RegistryEntry).Visibility.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "RegistryEntry", Column: "visibility"},
 		"sourceRepo": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.RegistryEntry).SourceRepo
 			if x == nil {
@@ -3131,7 +3131,7 @@ func (ec *executionContext) levelRegistryEntry() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "RegistryEntry", Column: "source_repo"},
 		"organizationName": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.RegistryEntry()
@@ -3284,11 +3284,11 @@ func (ec *executionContext) levelRegistryEntry() map[string]*level.Field {
 		"createdAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.RegistryEntry).CreatedAt)
 			return true
-		}},
+		}, Model: "RegistryEntry", Column: "created_at"},
 		"updatedAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.RegistryEntry).UpdatedAt)
 			return true
-		}},
+		}, Model: "RegistryEntry", Column: "updated_at"},
 		"runs": {Kind: level.Resolving,
 			Args: ec.field_RegistryEntry_runs_args,
 			Bind: func(args map[string]any) level.Call {
@@ -3359,7 +3359,7 @@ func (ec *executionContext) levelRegistryVersion() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.RegistryVersion).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "RegistryVersion", Column: "id"},
 		"entry": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.RegistryVersion()
@@ -3369,11 +3369,11 @@ func (ec *executionContext) levelRegistryVersion() map[string]*level.Field {
 		"version": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.RegistryVersion).Version)
 			return true
-		}},
+		}, Model: "RegistryVersion", Column: "version"},
 		"contentHash": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.RegistryVersion).ContentHash)
 			return true
-		}},
+		}, Model: "RegistryVersion", Column: "content_hash"},
 		"clientTag": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.RegistryVersion).ClientTag
 			if x == nil {
@@ -3381,19 +3381,19 @@ func (ec *executionContext) levelRegistryVersion() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "RegistryVersion", Column: "client_tag"},
 		"size": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.RegistryVersion).Size)
 			return true
-		}},
+		}, Model: "RegistryVersion", Column: "size"},
 		"fileCount": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.RegistryVersion).FileCount)
 			return true
-		}},
+		}, Model: "RegistryVersion", Column: "file_count"},
 		"prerelease": {Put: func(w *level.Writer, obj any) bool {
 			w.Bool(obj.(*models.RegistryVersion).Prerelease)
 			return true
-		}},
+		}, Model: "RegistryVersion", Column: "prerelease"},
 		"isCurrent": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.RegistryVersion()
@@ -3408,7 +3408,7 @@ func (ec *executionContext) levelRegistryVersion() map[string]*level.Field {
 		"rolledBack": {Put: func(w *level.Writer, obj any) bool {
 			w.Bool(obj.(*models.RegistryVersion).RolledBack)
 			return true
-		}},
+		}, Model: "RegistryVersion", Column: "rolled_back"},
 		"revokedAt": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.RegistryVersion).RevokedAt
 			if x == nil {
@@ -3416,7 +3416,7 @@ func (ec *executionContext) levelRegistryVersion() map[string]*level.Field {
 			}
 			w.B = models.AppendTime(w.B, *x)
 			return true
-		}},
+		}, Model: "RegistryVersion", Column: "revoked_at"},
 		"revokeReason": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.RegistryVersion).RevokeReason
 			if x == nil {
@@ -3424,7 +3424,7 @@ func (ec *executionContext) levelRegistryVersion() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "RegistryVersion", Column: "revoke_reason"},
 		"changeSummary": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.RegistryVersion).ChangeSummary
 			if x == nil {
@@ -3432,7 +3432,7 @@ func (ec *executionContext) levelRegistryVersion() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "RegistryVersion", Column: "change_summary"},
 		"fileManifest": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.RegistryVersion()
@@ -3477,7 +3477,7 @@ func (ec *executionContext) levelRegistryVersion() map[string]*level.Field {
 		"source": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.RegistryVersion).Source.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "RegistryVersion", Column: "source"},
 		"sourceRef": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.RegistryVersion).SourceRef
 			if x == nil {
@@ -3485,7 +3485,7 @@ func (ec *executionContext) levelRegistryVersion() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "RegistryVersion", Column: "source_ref"},
 		"sourceRepo": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.RegistryVersion).SourceRepo
 			if x == nil {
@@ -3493,7 +3493,7 @@ func (ec *executionContext) levelRegistryVersion() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "RegistryVersion", Column: "source_repo"},
 		"sourceCommit": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.RegistryVersion).SourceCommit
 			if x == nil {
@@ -3501,7 +3501,7 @@ func (ec *executionContext) levelRegistryVersion() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "RegistryVersion", Column: "source_commit"},
 		"passRate": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.RegistryVersion()
@@ -3537,7 +3537,7 @@ func (ec *executionContext) levelRegistryVersion() map[string]*level.Field {
 			}
 			w.Float(*x)
 			return true
-		}},
+		}, Model: "RegistryVersion", Column: "baseline"},
 		"installationCount": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.RegistryVersion()
@@ -3576,7 +3576,7 @@ func (ec *executionContext) levelRegistryVersion() map[string]*level.Field {
 		"pushedAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.RegistryVersion).PushedAt)
 			return true
-		}},
+		}, Model: "RegistryVersion", Column: "pushed_at"},
 		"previous": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.RegistryVersion()
@@ -3674,11 +3674,11 @@ func (ec *executionContext) levelRelease() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.Release).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "Release", Column: "id"},
 		"kind": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.Release).Kind.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "Release", Column: "kind"},
 		"from": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.Release()
@@ -3698,7 +3698,7 @@ func (ec *executionContext) levelRelease() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "Release", Column: "reason"},
 		"createdBy": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.Release()
@@ -3708,7 +3708,7 @@ func (ec *executionContext) levelRelease() map[string]*level.Field {
 		"createdAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.Release).CreatedAt)
 			return true
-		}},
+		}, Model: "Release", Column: "created_at"},
 		"entry": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.Release()
@@ -3757,15 +3757,15 @@ func (ec *executionContext) levelRepoDelivery() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.RepoDelivery).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "RepoDelivery", Column: "id"},
 		"deliveryKey": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.RepoDelivery).DeliveryKey)
 			return true
-		}},
+		}, Model: "RepoDelivery", Column: "delivery_key"},
 		"event": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.RepoDelivery).Event)
 			return true
-		}},
+		}, Model: "RepoDelivery", Column: "event"},
 		"action": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.RepoDelivery).Action
 			if x == nil {
@@ -3773,7 +3773,7 @@ func (ec *executionContext) levelRepoDelivery() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "RepoDelivery", Column: "action"},
 		"repoFullName": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.RepoDelivery).RepoFullName
 			if x == nil {
@@ -3781,7 +3781,7 @@ func (ec *executionContext) levelRepoDelivery() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "RepoDelivery", Column: "repo_full_name"},
 		"ref": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.RepoDelivery).Ref
 			if x == nil {
@@ -3789,11 +3789,11 @@ func (ec *executionContext) levelRepoDelivery() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "RepoDelivery", Column: "ref"},
 		"state": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.RepoDelivery).State.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "RepoDelivery", Column: "state"},
 		"outcome": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.RepoDelivery).Outcome
 			if x == nil {
@@ -3801,11 +3801,11 @@ func (ec *executionContext) levelRepoDelivery() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "RepoDelivery", Column: "outcome"},
 		"receivedAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.RepoDelivery).ReceivedAt)
 			return true
-		}},
+		}, Model: "RepoDelivery", Column: "received_at"},
 	}
 }
 
@@ -3848,31 +3848,31 @@ func (ec *executionContext) levelRepoInstallation() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.RepoInstallation).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "RepoInstallation", Column: "id"},
 		"installationId": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt64(w.B, obj.(*models.RepoInstallation).InstallationID)
 			return true
-		}},
+		}, Model: "RepoInstallation", Column: "installation_id"},
 		"accountLogin": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.RepoInstallation).AccountLogin)
 			return true
-		}},
+		}, Model: "RepoInstallation", Column: "account_login"},
 		"accountType": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.RepoInstallation).AccountType.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "RepoInstallation", Column: "account_type"},
 		"suspended": {Put: func(w *level.Writer, obj any) bool {
 			w.Bool(obj.(*models.RepoInstallation).Suspended)
 			return true
-		}},
+		}, Model: "RepoInstallation", Column: "suspended"},
 		"createdAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.RepoInstallation).CreatedAt)
 			return true
-		}},
+		}, Model: "RepoInstallation", Column: "created_at"},
 		"updatedAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.RepoInstallation).UpdatedAt)
 			return true
-		}},
+		}, Model: "RepoInstallation", Column: "updated_at"},
 		"repoLinks": {Kind: level.Resolving,
 			Args: ec.field_RepoInstallation_repoLinks_args,
 			Bind: func(args map[string]any) level.Call {
@@ -3942,11 +3942,11 @@ func (ec *executionContext) levelRepoLink() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.RepoLink).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "RepoLink", Column: "id"},
 		"organizationId": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.RepoLink).OrganizationID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "RepoLink", Column: "org_id"},
 		"entry": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.RepoLink()
@@ -3962,7 +3962,7 @@ func (ec *executionContext) levelRepoLink() map[string]*level.Field {
 		"repoFullName": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.RepoLink).RepoFullName)
 			return true
-		}},
+		}, Model: "RepoLink", Column: "repo_full_name"},
 		"repoOwner": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.RepoLink).RepoOwner())
 			return true
@@ -3974,23 +3974,23 @@ func (ec *executionContext) levelRepoLink() map[string]*level.Field {
 		"defaultBranch": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.RepoLink).DefaultBranch)
 			return true
-		}},
+		}, Model: "RepoLink", Column: "default_branch"},
 		"skillPath": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.RepoLink).SkillPath)
 			return true
-		}},
+		}, Model: "RepoLink", Column: "skill_path"},
 		"autoPublish": {Put: func(w *level.Writer, obj any) bool {
 			w.Bool(obj.(*models.RepoLink).AutoPublish)
 			return true
-		}},
+		}, Model: "RepoLink", Column: "auto_publish"},
 		"writeBackEnabled": {Put: func(w *level.Writer, obj any) bool {
 			w.Bool(obj.(*models.RepoLink).WriteBackEnabled)
 			return true
-		}},
+		}, Model: "RepoLink", Column: "write_back_enabled"},
 		"tagPattern": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.RepoLink).TagPattern)
 			return true
-		}},
+		}, Model: "RepoLink", Column: "tag_pattern"},
 		"statusContext": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.RepoLink).StatusContext())
 			return true
@@ -4024,11 +4024,11 @@ func (ec *executionContext) levelRepoLink() map[string]*level.Field {
 		"createdAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.RepoLink).CreatedAt)
 			return true
-		}},
+		}, Model: "RepoLink", Column: "created_at"},
 		"updatedAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.RepoLink).UpdatedAt)
 			return true
-		}},
+		}, Model: "RepoLink", Column: "updated_at"},
 	}
 }
 
@@ -4084,11 +4084,11 @@ func (ec *executionContext) levelRepohostSource() map[string]*level.Field {
 		"label": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.RepohostSource).Label)
 			return true
-		}},
+		}, Model: "RepohostSource", Column: "label"},
 		"sourceType": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.RepohostSource).SourceType.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "RepohostSource", Column: "source_type"},
 		"skillId": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.RepohostSource).SkillID
 			if x == nil {
@@ -4096,7 +4096,7 @@ func (ec *executionContext) levelRepohostSource() map[string]*level.Field {
 			}
 			w.B = (*x).AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "RepohostSource", Column: "skill_id"},
 		"skill": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.RepohostSource()
@@ -4159,7 +4159,7 @@ func (ec *executionContext) levelRepohostSource() map[string]*level.Field {
 		"createdAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.RepohostSource).CreatedAt)
 			return true
-		}},
+		}, Model: "RepohostSource", Column: "created_at"},
 		"suggestions": {Kind: level.Resolving,
 			Args: ec.field_RepohostSource_suggestions_args,
 			Bind: func(args map[string]any) level.Call {
@@ -4192,15 +4192,15 @@ func (ec *executionContext) levelRepohostSource() map[string]*level.Field {
 		"repoFullName": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.RepohostSource).RepoFullName)
 			return true
-		}},
+		}, Model: "RepohostSource", Column: "repo_full_name"},
 		"defaultBranch": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.RepohostSource).DefaultBranch)
 			return true
-		}},
+		}, Model: "RepohostSource", Column: "default_branch"},
 		"skillPath": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.RepohostSource).SkillPath)
 			return true
-		}},
+		}, Model: "RepohostSource", Column: "skill_path"},
 		"installation": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.RepohostSource()
@@ -4319,7 +4319,7 @@ func (ec *executionContext) levelSearchHit() map[string]*level.Field {
 		"type": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.SearchHit).Type.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "SearchHit", Column: "type"},
 		"node": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.SearchHit()
@@ -4338,7 +4338,7 @@ func (ec *executionContext) levelSearchHit() map[string]*level.Field {
 		"text": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.SearchHit).Text)
 			return true
-		}},
+		}, Model: "SearchHit", Column: "text"},
 		"highlight": {Get: func(obj any) any { return obj.(*models.SearchHit).Highlight }, Items: level.Pointers[models.HighlightPart]},
 	}
 }
@@ -4348,7 +4348,7 @@ func (ec *executionContext) levelSignalAggregate() map[string]*level.Field {
 		"skillName": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.SignalAggregate).SkillName)
 			return true
-		}},
+		}, Model: "SignalAggregate", Column: "skill_name"},
 		"signalType": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.SignalAggregate).SignalType())
 			return true
@@ -4360,7 +4360,7 @@ func (ec *executionContext) levelSignalAggregate() map[string]*level.Field {
 			}
 			w.B = models.AppendInt(w.B, *x)
 			return true
-		}},
+		}, Model: "SignalAggregate", Column: "total_signals"},
 		"avgConfidence": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SignalAggregate).AvgConfidence
 			if x == nil {
@@ -4368,7 +4368,7 @@ func (ec *executionContext) levelSignalAggregate() map[string]*level.Field {
 			}
 			w.Float(*x)
 			return true
-		}},
+		}, Model: "SignalAggregate", Column: "avg_confidence"},
 		"cohorts": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SignalAggregate).Cohorts
 			if x == nil {
@@ -4376,7 +4376,7 @@ func (ec *executionContext) levelSignalAggregate() map[string]*level.Field {
 			}
 			w.B = models.AppendInt(w.B, *x)
 			return true
-		}},
+		}, Model: "SignalAggregate", Column: "cohorts"},
 		"firstSeenAt": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SignalAggregate).FirstSeenAt
 			if x == nil {
@@ -4384,7 +4384,7 @@ func (ec *executionContext) levelSignalAggregate() map[string]*level.Field {
 			}
 			w.B = models.AppendTime(w.B, *x)
 			return true
-		}},
+		}, Model: "SignalAggregate", Column: "first_seen_at"},
 		"lastSeenAt": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SignalAggregate).LastSeenAt
 			if x == nil {
@@ -4392,7 +4392,7 @@ func (ec *executionContext) levelSignalAggregate() map[string]*level.Field {
 			}
 			w.B = models.AppendTime(w.B, *x)
 			return true
-		}},
+		}, Model: "SignalAggregate", Column: "last_seen_at"},
 		"state": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.SignalAggregate).State().AppendGQL(w.B, w.REST)
 			return true
@@ -4429,7 +4429,7 @@ func (ec *executionContext) levelSignalBucket() map[string]*level.Field {
 			}
 			w.B = models.AppendInt(w.B, *x)
 			return true
-		}},
+		}, Model: "SignalBucket", Column: "total_signals"},
 		"triggeredCount": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SignalBucket).TriggeredCount
 			if x == nil {
@@ -4437,7 +4437,7 @@ func (ec *executionContext) levelSignalBucket() map[string]*level.Field {
 			}
 			w.B = models.AppendInt(w.B, *x)
 			return true
-		}},
+		}, Model: "SignalBucket", Column: "triggered_count"},
 		"missedCount": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SignalBucket).MissedCount
 			if x == nil {
@@ -4445,7 +4445,7 @@ func (ec *executionContext) levelSignalBucket() map[string]*level.Field {
 			}
 			w.B = models.AppendInt(w.B, *x)
 			return true
-		}},
+		}, Model: "SignalBucket", Column: "missed_count"},
 		"triggerRate": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SignalBucket).TriggerRate
 			if x == nil {
@@ -4453,7 +4453,7 @@ func (ec *executionContext) levelSignalBucket() map[string]*level.Field {
 			}
 			w.Float(*x)
 			return true
-		}},
+		}, Model: "SignalBucket", Column: "trigger_rate"},
 		"state": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.SignalBucket).State().AppendGQL(w.B, w.REST)
 			return true
@@ -4466,7 +4466,7 @@ func (ec *executionContext) levelSignalDetail() map[string]*level.Field {
 		"skillName": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.SignalDetail).SkillName)
 			return true
-		}},
+		}, Model: "SignalDetail", Column: "skill_name"},
 		"totalSignals": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SignalDetail).TotalSignals
 			if x == nil {
@@ -4474,7 +4474,7 @@ func (ec *executionContext) levelSignalDetail() map[string]*level.Field {
 			}
 			w.B = models.AppendInt(w.B, *x)
 			return true
-		}},
+		}, Model: "SignalDetail", Column: "total_signals"},
 		"triggeredCount": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SignalDetail).TriggeredCount
 			if x == nil {
@@ -4482,7 +4482,7 @@ func (ec *executionContext) levelSignalDetail() map[string]*level.Field {
 			}
 			w.B = models.AppendInt(w.B, *x)
 			return true
-		}},
+		}, Model: "SignalDetail", Column: "triggered_count"},
 		"missedCount": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SignalDetail).MissedCount
 			if x == nil {
@@ -4490,7 +4490,7 @@ func (ec *executionContext) levelSignalDetail() map[string]*level.Field {
 			}
 			w.B = models.AppendInt(w.B, *x)
 			return true
-		}},
+		}, Model: "SignalDetail", Column: "missed_count"},
 		"triggerRate": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SignalDetail).TriggerRate
 			if x == nil {
@@ -4498,7 +4498,7 @@ func (ec *executionContext) levelSignalDetail() map[string]*level.Field {
 			}
 			w.Float(*x)
 			return true
-		}},
+		}, Model: "SignalDetail", Column: "trigger_rate"},
 		"missedShare": {Kind: level.Instantly,
 			Bind: func(args map[string]any) level.Call {
 				return func(ctx context.Context, obj any) (any, error) { return obj.(*models.SignalDetail).MissedShare(), nil }
@@ -4511,7 +4511,7 @@ func (ec *executionContext) levelSignalDetail() map[string]*level.Field {
 			}
 			w.B = models.AppendTime(w.B, *x)
 			return true
-		}},
+		}, Model: "SignalDetail", Column: "last_seen_at"},
 		"state": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.SignalDetail).State().AppendGQL(w.B, w.REST)
 			return true
@@ -4579,7 +4579,7 @@ func (ec *executionContext) levelSignalSkill() map[string]*level.Field {
 		"skillName": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.SignalSkill).SkillName)
 			return true
-		}},
+		}, Model: "SignalSkill", Column: "skill_name"},
 		"totalSignals": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SignalSkill).TotalSignals
 			if x == nil {
@@ -4587,7 +4587,7 @@ func (ec *executionContext) levelSignalSkill() map[string]*level.Field {
 			}
 			w.B = models.AppendInt(w.B, *x)
 			return true
-		}},
+		}, Model: "SignalSkill", Column: "total_signals"},
 		"triggeredCount": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SignalSkill).TriggeredCount
 			if x == nil {
@@ -4595,7 +4595,7 @@ func (ec *executionContext) levelSignalSkill() map[string]*level.Field {
 			}
 			w.B = models.AppendInt(w.B, *x)
 			return true
-		}},
+		}, Model: "SignalSkill", Column: "triggered_count"},
 		"missedCount": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SignalSkill).MissedCount
 			if x == nil {
@@ -4603,7 +4603,7 @@ func (ec *executionContext) levelSignalSkill() map[string]*level.Field {
 			}
 			w.B = models.AppendInt(w.B, *x)
 			return true
-		}},
+		}, Model: "SignalSkill", Column: "missed_count"},
 		"triggerRate": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SignalSkill).TriggerRate
 			if x == nil {
@@ -4611,7 +4611,7 @@ func (ec *executionContext) levelSignalSkill() map[string]*level.Field {
 			}
 			w.Float(*x)
 			return true
-		}},
+		}, Model: "SignalSkill", Column: "trigger_rate"},
 		"missedShare": {Kind: level.Instantly,
 			Bind: func(args map[string]any) level.Call {
 				return func(ctx context.Context, obj any) (any, error) { return obj.(*models.SignalSkill).MissedShare(), nil }
@@ -4624,7 +4624,7 @@ func (ec *executionContext) levelSignalSkill() map[string]*level.Field {
 			}
 			w.B = models.AppendTime(w.B, *x)
 			return true
-		}},
+		}, Model: "SignalSkill", Column: "last_seen_at"},
 		"state": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.SignalSkill).State().AppendGQL(w.B, w.REST)
 			return true
@@ -4651,7 +4651,7 @@ func (ec *executionContext) levelSignalWeek() map[string]*level.Field {
 			}
 			w.B = models.AppendInt(w.B, *x)
 			return true
-		}},
+		}, Model: "SignalWeek", Column: "total_signals"},
 		"triggeredCount": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SignalWeek).TriggeredCount
 			if x == nil {
@@ -4659,7 +4659,7 @@ func (ec *executionContext) levelSignalWeek() map[string]*level.Field {
 			}
 			w.B = models.AppendInt(w.B, *x)
 			return true
-		}},
+		}, Model: "SignalWeek", Column: "triggered_count"},
 		"missedCount": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SignalWeek).MissedCount
 			if x == nil {
@@ -4667,7 +4667,7 @@ func (ec *executionContext) levelSignalWeek() map[string]*level.Field {
 			}
 			w.B = models.AppendInt(w.B, *x)
 			return true
-		}},
+		}, Model: "SignalWeek", Column: "missed_count"},
 		"triggerRate": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SignalWeek).TriggerRate
 			if x == nil {
@@ -4675,7 +4675,7 @@ func (ec *executionContext) levelSignalWeek() map[string]*level.Field {
 			}
 			w.Float(*x)
 			return true
-		}},
+		}, Model: "SignalWeek", Column: "trigger_rate"},
 		"state": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.SignalWeek).State().AppendGQL(w.B, w.REST)
 			return true
@@ -4705,23 +4705,23 @@ func (ec *executionContext) levelSkill() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.Skill).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "Skill", Column: "id"},
 		"name": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.Skill).Name)
 			return true
-		}},
+		}, Model: "Skill", Column: "name"},
 		"status": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.Skill).Status.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "Skill", Column: "status"},
 		"uniqueSessions": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.Skill).UniqueSessions)
 			return true
-		}},
+		}, Model: "Skill", Column: "unique_sessions"},
 		"gradedSessions": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.Skill).GradedSessions)
 			return true
-		}},
+		}, Model: "Skill", Column: "graded_sessions"},
 		"hasEvidence": {Put: func(w *level.Writer, obj any) bool {
 			w.Bool(obj.(*models.Skill).HasEvidence())
 			return true
@@ -4733,7 +4733,7 @@ func (ec *executionContext) levelSkill() map[string]*level.Field {
 			}
 			w.B = models.AppendTime(w.B, *x)
 			return true
-		}},
+		}, Model: "Skill", Column: "first_seen_at"},
 		"lastSeenAt": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.Skill).LastSeenAt
 			if x == nil {
@@ -4741,7 +4741,7 @@ func (ec *executionContext) levelSkill() map[string]*level.Field {
 			}
 			w.B = models.AppendTime(w.B, *x)
 			return true
-		}},
+		}, Model: "Skill", Column: "last_seen_at"},
 		"triggerRate": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.Skill()
@@ -4788,7 +4788,7 @@ func (ec *executionContext) levelSkill() map[string]*level.Field {
 			}
 			w.Float(*x)
 			return true
-		}},
+		}, Model: "Skill", Column: "pass_rate"},
 		"rates": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.Skill()
@@ -4861,7 +4861,7 @@ func (ec *executionContext) levelSkill() map[string]*level.Field {
 		"createdAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.Skill).CreatedAt)
 			return true
-		}},
+		}, Model: "Skill", Column: "created_at"},
 		"community": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.Skill()
@@ -4975,7 +4975,7 @@ func (ec *executionContext) levelSkillBreakdown() map[string]*level.Field {
 		"sessions": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.SkillBreakdown).Sessions)
 			return true
-		}},
+		}, Model: "SkillBreakdown", Column: "sessions"},
 		"triggerRate": {Kind: level.Instantly,
 			Bind: func(args map[string]any) level.Call {
 				return func(ctx context.Context, obj any) (any, error) {
@@ -5009,7 +5009,7 @@ func (ec *executionContext) levelSkillConfusion() map[string]*level.Field {
 		"sessions": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.SkillConfusion).Sessions)
 			return true
-		}},
+		}, Model: "SkillConfusion", Column: "sessions"},
 	}
 }
 
@@ -5092,11 +5092,11 @@ func (ec *executionContext) levelSnapshot() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.Snapshot).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "Snapshot", Column: "id"},
 		"number": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.Snapshot).Number)
 			return true
-		}},
+		}, Model: "Snapshot", Column: "number"},
 		"source": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.Snapshot()
@@ -5107,15 +5107,15 @@ func (ec *executionContext) levelSnapshot() map[string]*level.Field {
 		"contentHash": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.Snapshot).ContentHash)
 			return true
-		}},
+		}, Model: "Snapshot", Column: "content_hash"},
 		"fileCount": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.Snapshot).FileCount)
 			return true
-		}},
+		}, Model: "Snapshot", Column: "file_count"},
 		"totalBytes": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt64(w.B, obj.(*models.Snapshot).TotalBytes)
 			return true
-		}},
+		}, Model: "Snapshot", Column: "total_bytes"},
 		"sourceRef": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.Snapshot).SourceRef
 			if x == nil {
@@ -5123,7 +5123,7 @@ func (ec *executionContext) levelSnapshot() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "Snapshot", Column: "source_ref"},
 		"files": {Kind: level.Resolving,
 			Args: ec.field_Snapshot_files_args,
 			Bind: func(args map[string]any) level.Call {
@@ -5160,7 +5160,7 @@ func (ec *executionContext) levelSnapshot() map[string]*level.Field {
 		"createdAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.Snapshot).CreatedAt)
 			return true
-		}},
+		}, Model: "Snapshot", Column: "created_at"},
 		"runs": {Kind: level.Resolving,
 			Args: ec.field_Snapshot_runs_args,
 			Bind: func(args map[string]any) level.Call {
@@ -5235,15 +5235,15 @@ func (ec *executionContext) levelSnapshotFile() map[string]*level.Field {
 		"path": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.SnapshotFile).Path)
 			return true
-		}},
+		}, Model: "SnapshotFile", Column: "path"},
 		"size": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt64(w.B, obj.(*models.SnapshotFile).Size)
 			return true
-		}},
+		}, Model: "SnapshotFile", Column: "size"},
 		"sha256": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.SnapshotFile).SHA256)
 			return true
-		}},
+		}, Model: "SnapshotFile", Column: "sha256"},
 		"text": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.SnapshotFile()
@@ -5303,7 +5303,7 @@ func (ec *executionContext) levelSuggestionEvidence() map[string]*level.Field {
 		"observedAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.SuggestionEvidence).ObservedAt)
 			return true
-		}},
+		}, Model: "SuggestionEvidence", Column: "observed_at"},
 		"sessionKey": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SuggestionEvidence).SessionKey()
 			if x == nil {
@@ -5376,11 +5376,11 @@ func (ec *executionContext) levelSuggestionReview() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.SuggestionReview).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "SuggestionReview", Column: "id"},
 		"suggestionId": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.SuggestionReview).SuggestionID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "SuggestionReview", Column: "suggestion_id"},
 		"suggestion": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.SuggestionReview()
@@ -5401,7 +5401,7 @@ func (ec *executionContext) levelSuggestionReview() map[string]*level.Field {
 		"reviewStatus": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.SuggestionReview).ReviewStatus.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "SuggestionReview", Column: "review_status"},
 		"acceptTarget": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SuggestionReview).AcceptTarget
 			if x == nil {
@@ -5409,7 +5409,7 @@ func (ec *executionContext) levelSuggestionReview() map[string]*level.Field {
 			}
 			w.B = (*x).AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "SuggestionReview", Column: "accept_target"},
 		"appliedSuiteId": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SuggestionReview).AppliedSuiteID
 			if x == nil {
@@ -5417,7 +5417,7 @@ func (ec *executionContext) levelSuggestionReview() map[string]*level.Field {
 			}
 			w.B = (*x).AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "SuggestionReview", Column: "applied_suite_id"},
 		"appliedSuite": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.SuggestionReview()
@@ -5433,23 +5433,23 @@ func (ec *executionContext) levelSuggestionReview() map[string]*level.Field {
 			}
 			w.B = models.AppendTime(w.B, *x)
 			return true
-		}},
+		}, Model: "SuggestionReview", Column: "applied_to_suite_at"},
 		"query": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.SuggestionReview).Query)
 			return true
-		}},
+		}, Model: "SuggestionReview", Column: "query"},
 		"shouldTrigger": {Put: func(w *level.Writer, obj any) bool {
 			w.Bool(obj.(*models.SuggestionReview).ShouldTrigger)
 			return true
-		}},
+		}, Model: "SuggestionReview", Column: "should_trigger"},
 		"source": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.SuggestionReview).Source.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "SuggestionReview", Column: "source"},
 		"provenance": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.SuggestionReview).Provenance.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "SuggestionReview", Column: "provenance"},
 		"rationale": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SuggestionReview).Rationale
 			if x == nil {
@@ -5457,7 +5457,7 @@ func (ec *executionContext) levelSuggestionReview() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "SuggestionReview", Column: "rationale"},
 		"observedCount": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SuggestionReview).ObservedCount
 			if x == nil {
@@ -5465,7 +5465,7 @@ func (ec *executionContext) levelSuggestionReview() map[string]*level.Field {
 			}
 			w.Float(*x)
 			return true
-		}},
+		}, Model: "SuggestionReview", Column: "observed_count"},
 		"confidence": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SuggestionReview).Confidence
 			if x == nil {
@@ -5473,7 +5473,7 @@ func (ec *executionContext) levelSuggestionReview() map[string]*level.Field {
 			}
 			w.Float(*x)
 			return true
-		}},
+		}, Model: "SuggestionReview", Column: "confidence"},
 		"lastObservedAt": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SuggestionReview).LastObservedAt
 			if x == nil {
@@ -5481,7 +5481,7 @@ func (ec *executionContext) levelSuggestionReview() map[string]*level.Field {
 			}
 			w.B = models.AppendTime(w.B, *x)
 			return true
-		}},
+		}, Model: "SuggestionReview", Column: "last_observed_at"},
 		"invocationType": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SuggestionReview).InvocationType
 			if x == nil {
@@ -5489,7 +5489,7 @@ func (ec *executionContext) levelSuggestionReview() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "SuggestionReview", Column: "invocation_type"},
 		"reviewedBy": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.SuggestionReview()
@@ -5501,7 +5501,7 @@ func (ec *executionContext) levelSuggestionReview() map[string]*level.Field {
 		"reviewedAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.SuggestionReview).ReviewedAt)
 			return true
-		}},
+		}, Model: "SuggestionReview", Column: "reviewed_at"},
 	}
 }
 
@@ -5544,11 +5544,11 @@ func (ec *executionContext) levelSuiteRevision() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.SuiteRevision).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "SuiteRevision", Column: "id"},
 		"number": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.SuiteRevision).Number)
 			return true
-		}},
+		}, Model: "SuiteRevision", Column: "number"},
 		"suite": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.SuiteRevision()
@@ -5558,15 +5558,15 @@ func (ec *executionContext) levelSuiteRevision() map[string]*level.Field {
 		"name": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.SuiteRevision).Name)
 			return true
-		}},
+		}, Model: "SuiteRevision", Column: "name"},
 		"verifierKind": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.SuiteRevision).VerifierKind.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "SuiteRevision", Column: "verifier_kind"},
 		"supportsNoSkill": {Put: func(w *level.Writer, obj any) bool {
 			w.Bool(obj.(*models.SuiteRevision).SupportsNoSkill)
 			return true
-		}},
+		}, Model: "SuiteRevision", Column: "supports_no_skill"},
 		"resourceLimitsJson": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SuiteRevision).ResourceLimitsJSON
 			if x == nil {
@@ -5574,7 +5574,7 @@ func (ec *executionContext) levelSuiteRevision() map[string]*level.Field {
 			}
 			w.B = x.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "SuiteRevision", Column: "resource_limits"},
 		"casesJson": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.SuiteRevision()
@@ -5597,10 +5597,10 @@ func (ec *executionContext) levelSuiteRevision() map[string]*level.Field {
 		"caseCount": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.SuiteRevision).CaseCount)
 			return true
-		}},
+		}, Model: "SuiteRevision", Column: "case_count"},
 		"changed": {Put: func(w *level.Writer, obj any) bool {
 			return level.Leaves(w, obj.(*models.SuiteRevision).Changed, false, func(w *level.Writer, v models.SuiteField) { w.B = v.AppendGQL(w.B, w.REST) })
-		}},
+		}, Model: "SuiteRevision", Column: "changed"},
 		"createdBy": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.SuiteRevision()
@@ -5610,7 +5610,7 @@ func (ec *executionContext) levelSuiteRevision() map[string]*level.Field {
 		"createdAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.SuiteRevision).CreatedAt)
 			return true
-		}},
+		}, Model: "SuiteRevision", Column: "created_at"},
 		"runs": {Kind: level.Resolving,
 			Args: ec.field_SuiteRevision_runs_args,
 			Bind: func(args map[string]any) level.Call {
@@ -5667,11 +5667,11 @@ func (ec *executionContext) levelSyncEntry() map[string]*level.Field {
 		"entryId": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.SyncEntry).EntryID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "SyncEntry", Column: "entry_id"},
 		"name": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.SyncEntry).Name)
 			return true
-		}},
+		}, Model: "SyncEntry", Column: "name"},
 		"hasUpdate": {Put: func(w *level.Writer, obj any) bool {
 			w.Bool(obj.(*models.SyncEntry).HasUpdate())
 			return true
@@ -5683,7 +5683,7 @@ func (ec *executionContext) levelSyncEntry() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "SyncEntry", Column: "latest_version"},
 		"latestContentHash": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SyncEntry).LatestContentHash
 			if x == nil {
@@ -5691,7 +5691,7 @@ func (ec *executionContext) levelSyncEntry() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "SyncEntry", Column: "latest_content_hash"},
 		"currentVersion": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.SyncEntry).CurrentVersion
 			if x == nil {
@@ -5699,7 +5699,7 @@ func (ec *executionContext) levelSyncEntry() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "SyncEntry", Column: "current_version"},
 		"downloadUrl": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.SyncEntry()
@@ -5728,7 +5728,7 @@ func (ec *executionContext) levelSyncEntry() map[string]*level.Field {
 			}
 			w.String(*x)
 			return true
-		}},
+		}, Model: "SyncEntry", Column: "reason"},
 	}
 }
 
@@ -5835,11 +5835,11 @@ func (ec *executionContext) levelUploadSource() map[string]*level.Field {
 		"label": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.UploadSource).Label)
 			return true
-		}},
+		}, Model: "UploadSource", Column: "label"},
 		"sourceType": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.UploadSource).SourceType.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "UploadSource", Column: "source_type"},
 		"skillId": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.UploadSource).SkillID
 			if x == nil {
@@ -5847,7 +5847,7 @@ func (ec *executionContext) levelUploadSource() map[string]*level.Field {
 			}
 			w.B = (*x).AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "UploadSource", Column: "skill_id"},
 		"skill": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.UploadSource()
@@ -5910,7 +5910,7 @@ func (ec *executionContext) levelUploadSource() map[string]*level.Field {
 		"createdAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.UploadSource).CreatedAt)
 			return true
-		}},
+		}, Model: "UploadSource", Column: "created_at"},
 		"suggestions": {Kind: level.Resolving,
 			Args: ec.field_UploadSource_suggestions_args,
 			Bind: func(args map[string]any) level.Call {
@@ -5962,11 +5962,11 @@ func (ec *executionContext) levelUser() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.User).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "User", Column: "id"},
 		"email": {Put: func(w *level.Writer, obj any) bool {
 			w.String(obj.(*models.User).Email)
 			return true
-		}},
+		}, Model: "User", Column: "email"},
 		"role": {Put: func(w *level.Writer, obj any) bool {
 			x := obj.(*models.User).Role()
 			if x == nil {
@@ -5978,7 +5978,7 @@ func (ec *executionContext) levelUser() map[string]*level.Field {
 		"joinedAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.User).JoinedAt)
 			return true
-		}},
+		}, Model: "User", Column: "joined_at"},
 		"suites": {Kind: level.Resolving,
 			Args: ec.field_User_suites_args,
 			Bind: func(args map[string]any) level.Call {
@@ -6220,11 +6220,11 @@ func (ec *executionContext) levelValidationReport() map[string]*level.Field {
 		"id": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.ValidationReport).ID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "ValidationReport", Column: "id"},
 		"snapshotId": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.ValidationReport).SnapshotID.AppendGQL(w.B)
 			return true
-		}},
+		}, Model: "ValidationReport", Column: "snapshot_id"},
 		"snapshot": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.ValidationReport()
@@ -6236,16 +6236,16 @@ func (ec *executionContext) levelValidationReport() map[string]*level.Field {
 		"status": {Put: func(w *level.Writer, obj any) bool {
 			w.B = obj.(*models.ValidationReport).Status.AppendGQL(w.B, w.REST)
 			return true
-		}},
+		}, Model: "ValidationReport", Column: "status"},
 		"issues": {Get: func(obj any) any { return obj.(*models.ValidationReport).Issues }, Items: level.Pointers[models.ValidationIssue]},
 		"rulesVersion": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.ValidationReport).RulesVersion)
 			return true
-		}},
+		}, Model: "ValidationReport", Column: "rules_version"},
 		"createdAt": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendTime(w.B, obj.(*models.ValidationReport).CreatedAt)
 			return true
-		}},
+		}, Model: "ValidationReport", Column: "created_at"},
 		"source": {Kind: level.Resolving,
 			Bind: func(args map[string]any) level.Call {
 				r := ec.Resolvers.ValidationReport()
@@ -6295,7 +6295,7 @@ func (ec *executionContext) levelVersionQuality() map[string]*level.Field {
 		"sessions": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.VersionQuality).Sessions)
 			return true
-		}},
+		}, Model: "VersionQuality", Column: "sessions"},
 		"gradedSessions": {Put: func(w *level.Writer, obj any) bool {
 			w.B = models.AppendInt(w.B, obj.(*models.VersionQuality).GradedSessions())
 			return true

@@ -5,6 +5,8 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
+
+	"skillgraph/internal/store"
 )
 
 // maxNodes bounds a plan: an interface has a node for each of its types, and interfaces may be nested.
@@ -39,7 +41,8 @@ type op struct {
 	byType      map[string]*node // the same by name; nil: there is only one
 	deep        bool             // some of the kids are
 	call        int              // its number among the calls, from 0; -1: it is none
-	edge        bool             // the call does nothing but follow an edge
+	edge        string           // the edge that the call follows, where it does nothing else
+	shown       *store.Columns   // what is shown of the rows that the edge leads to; nil: all, or there is no telling
 }
 
 var errUnknown = errors.New("not for us")
@@ -52,6 +55,7 @@ func (s *Schema) newPlan(oc *graphql.OperationContext) *plan {
 		return nil
 	}
 	p.plan.root = root
+	p.prune()
 	return p.plan
 }
 
@@ -124,7 +128,9 @@ func (p *planner) field(typ string, f graphql.CollectedField) (*op, error) {
 	if o.Bind != nil {
 		o.call = len(p.plan.calls)
 		for _, name := range p.names(typ) {
-			o.edge = o.edge || p.schema.edges[name+"."+f.Name]
+			if edge := name + "." + f.Name; p.schema.edges[edge] {
+				o.edge = edge
+			}
 		}
 		p.plan.calls = append(p.plan.calls, o)
 	}

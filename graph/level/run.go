@@ -112,7 +112,7 @@ func (r *run) load() {
 				switch {
 				case g.op.Kind == Reading:
 					reading = append(reading, g)
-				case g.op.Kind == Resolving && !g.op.edge:
+				case g.op.Kind == Resolving && g.op.edge == "":
 					tasks = append(tasks, g.tasks()...)
 				default:
 					g.ask()
@@ -229,7 +229,7 @@ func (g *group) ask() {
 	if g.call == nil {
 		return
 	}
-	ctx, call := loader.WithCall(graphql.WithFieldContext(g.run.ctx, g.op.context()), len(g.rows))
+	ctx, call := loader.WithCall(graphql.WithFieldContext(g.run.ctx, g.op.context()), len(g.rows), g.op.shown)
 	for i := g.next.Add(1) - 1; i < int64(len(g.rows)); i = g.next.Add(1) - 1 {
 		a := &g.answers[i]
 		if a.there {

@@ -12,6 +12,9 @@ type Field struct {
 	Put func(w *Writer, obj any) bool
 	// Method tells that Put runs code of the model, which may panic.
 	Method bool
+	// Column is where the row of the object has the leaf, and Model the name of the Go type of such rows; both are empty
+	// where it has not.
+	Model, Column string
 	// Get is the object, or the list of objects, that the object has.
 	Get func(obj any) any
 	// Bind is what has to be called, once the arguments are known.

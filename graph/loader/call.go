@@ -16,7 +16,8 @@ import (
 // may share a Call.
 type Call struct {
 	set    *set
-	expect int // how many are made
+	expect int            // how many are made
+	shown  *store.Columns // of the rows that its edge leads to
 	waits  bool
 	last   any // the batch that the previous call asked
 }
@@ -26,9 +27,9 @@ var errLater = errors.New("loader: this is read with the rest of its level")
 
 type callKey struct{}
 
-// WithCall makes edges note instead of wait, in about so many calls.
-func WithCall(ctx context.Context, expect int) (context.Context, *Call) {
-	c := &Call{set: from(ctx), expect: expect}
+// WithCall makes edges note instead of wait, in about so many calls, and read only the columns that are shown.
+func WithCall(ctx context.Context, expect int, shown *store.Columns) (context.Context, *Call) {
+	c := &Call{set: from(ctx), expect: expect, shown: shown}
 	return callContext{ctx, c}, c
 }
 
@@ -71,10 +72,12 @@ func Read(ctx context.Context) []func(context.Context) {
 
 // batch is everything that calls have asked of an edge with the same arguments.
 type batch[P, C any, A comparable] struct {
-	edge *Edge[P, C, A]
-	args A
-	in   map[ids.ID]*chunk[P, C, A] // where the answer for a key is, or will be
-	open *chunk[P, C, A]            // where further keys go
+	edge   *Edge[P, C, A]
+	args   A
+	shown  *store.Columns             // nil: all
+	in     map[ids.ID]*chunk[P, C, A] // where the answer for a key is, or will be
+	open   *chunk[P, C, A]            // where further keys go
+	sealed bool                       // some of it was read
 }
 
 // chunk is what one call of the batch function reads.
@@ -110,8 +113,14 @@ func (e *Edge[P, C, A]) note(c *Call, key ids.ID, args A) (C, error) {
 func (e *Edge[P, C, A]) batch(c *Call, args A) *batch[P, C, A] {
 	key := loaderKey{e.Name, args}
 	b, ok := c.set.batches[key].(*batch[P, C, A])
+	shown := c.shown
+	if ok && b.shown != nil && b.shown != shown { // somebody computes with what the others only show
+		if shown, ok = nil, !b.sealed; ok {
+			b.shown = nil
+		}
+	}
 	if !ok {
-		b = &batch[P, C, A]{edge: e, args: args, in: make(map[ids.ID]*chunk[P, C, A], c.expect)}
+		b = &batch[P, C, A]{edge: e, args: args, shown: shown, in: make(map[ids.ID]*chunk[P, C, A], c.expect)}
 		c.set.batches[key] = b
 	}
 	return b
@@ -136,6 +145,8 @@ func (c *chunk[P, C, A]) seal(org store.Org) func(context.Context) {
 	if c.batch.open == c {
 		c.batch.open = nil
 	}
+	c.batch.sealed = true
+	shown := c.batch.shown
 	return func(ctx context.Context) {
 		defer func() {
 			if v := recover(); v != nil {
@@ -143,7 +154,7 @@ func (c *chunk[P, C, A]) seal(org store.Org) func(context.Context) {
 			}
 			c.read = true
 		}()
-		c.found, c.err = c.batch.edge.read(ctx, org, c.keys, c.batch.args)
+		c.found, c.err = c.batch.edge.read(ctx, org.Only(shown), c.keys, c.batch.args)
 	}
 }
 

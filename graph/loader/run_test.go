@@ -71,6 +71,7 @@ var runCosts = []cost{
 	{"two filters", `skills(first: $n) { nodes { a: suggestions(first: 1, filter: {status: PENDING}) { nodes { id } } b: suggestions(first: 1, orderBy: CONFIDENCE) { nodes { id } } } }`, 3, 100},
 	{"the same filter twice", `skills(first: $n) { nodes { a: suggestions(first: 1, filter: {status: PENDING, minObserved: 1}) { nodes { id } } b: suggestions(first: 1, filter: {minObserved: 1, status: PENDING}) { nodes { query } } } }`, 2, 100},
 	{"EvalSuggestion.review and status", `skills(first: $n) { nodes { suggestions(first: 3) { nodes { status review { reviewStatus } } } } }`, 3, 100},
+	{"status of what was reached through its review", `skills(first: $n) { nodes { suggestions(first: 3) { nodes { review { id suggestion { status } } } } } }`, 5, 100}, // the review once to be shown, once to compute with
 	{"SuggestionReview.reviewedBy, appliedSuite and suggestion", `skills(first: $n) { nodes { suggestions(first: 3) { nodes { review { reviewedBy { email } appliedSuite { name } suggestion { query } } } } } }`, 6, 100},
 	{"EvalSuggestion.similar", `skills(first: $n) { nodes { suggestions(first: 1, filter: {provenance: MISSED_QUERY}) { nodes { similar(first: 2) { similarity suggestion { query } } } } } }`, 4, 40},
 	{"EvalSuggestion.evidence", `skills(first: $n) { nodes { suggestions(first: 3) { nodes { evidence(first: 1) { nodes { sessionKey promptKey run { runKey } } } } } } }`, 4, 100},

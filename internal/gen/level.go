@@ -5,7 +5,9 @@ import (
 	"go/types"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"text/template"
 
@@ -82,7 +84,7 @@ func fieldCode(f *codegen.Field) string {
 		if !ok {
 			return ""
 		}
-		return "Put: func(w *level.Writer, obj any) bool {\n" + body + "}," + risk(f)
+		return "Put: func(w *level.Writer, obj any) bool {\n" + body + "}," + risk(f) + column(f)
 	case f.IsMethod(): // it may fail, and is called once
 		return bound(f)
 	}
@@ -110,6 +112,26 @@ func risk(f *codegen.Field) string {
 	_, _, indirect := types.LookupFieldOrMethod(f.Object.Type, true, pkgOf(f.Object.Type), f.GoFieldName)
 	if f.IsMethod() || indirect {
 		return " Method: true,"
+	}
+	return ""
+}
+
+// column tells which column of its row a member of the object comes from.
+func column(f *codegen.Field) string {
+	member, path, indirect := types.LookupFieldOrMethod(f.Object.Type, true, pkgOf(f.Object.Type), f.GoFieldName)
+	if _, ok := member.(*types.Var); !ok || indirect {
+		return ""
+	}
+	t, tag := f.Object.Type.Underlying(), ""
+	for _, i := range path {
+		row, ok := t.(*types.Struct)
+		if !ok {
+			return ""
+		}
+		t, tag = row.Field(i).Type().Underlying(), row.Tag(i)
+	}
+	if name, _, _ := strings.Cut(reflect.StructTag(tag).Get("bun"), ","); name != "" && name != "-" {
+		return " Model: " + strconv.Quote(f.Object.Type.(*types.Named).Obj().Name()) + ", Column: " + strconv.Quote(name) + ","
 	}
 	return ""
 }

@@ -36,8 +36,7 @@ func (o Org) alert(ctx context.Context, id ids.ID, lock string) (*models.Alert, 
 
 // AlertsByID is the batch for every edge to an alert.
 func (o Org) AlertsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.Alert, error) {
-	rows, err := query[models.Alert](ctx, o.pg, "SELECT "+columns[models.Alert]()+" FROM alerts t WHERE t.org_id = $1 AND t.id = ANY($2)", o.id, keys)
-	return byID(rows, alertID), err
+	return batch(ctx, o, alertID, "alerts t WHERE t.org_id = $1 AND t.id = ANY($2)", keys)
 }
 
 func alertID(a *models.Alert) ids.ID { return a.ID }
@@ -105,8 +104,7 @@ func (o Org) DeleteAlert(ctx context.Context, id ids.ID) error {
 
 // IncidentsByID is the batch for every edge to an incident.
 func (o Org) IncidentsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.Incident, error) {
-	rows, err := query[models.Incident](ctx, o.pg, "SELECT "+columns[models.Incident]()+" FROM incidents t WHERE t.org_id = $1 AND t.id = ANY($2)", o.id, keys)
-	return byID(rows, incidentID), err
+	return batch(ctx, o, incidentID, "incidents t WHERE t.org_id = $1 AND t.id = ANY($2)", keys)
 }
 
 func incidentID(i *models.Incident) ids.ID { return i.ID }
@@ -139,8 +137,7 @@ func (o Org) IncidentsOfSkills(ctx context.Context, skills []ids.ID, in models.I
 
 // NotificationsByID is the batch for nodes.
 func (o Org) NotificationsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.Notification, error) {
-	rows, err := query[models.Notification](ctx, o.pg, "SELECT "+columns[models.Notification]()+" FROM notifications t WHERE t.org_id = $1 AND t.id = ANY($2)", o.id, keys)
-	return byID(rows, notificationID), err
+	return batch(ctx, o, notificationID, "notifications t WHERE t.org_id = $1 AND t.id = ANY($2)", keys)
 }
 
 func notificationID(n *models.Notification) ids.ID { return n.ID }

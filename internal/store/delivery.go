@@ -131,8 +131,7 @@ func (o Org) RepoDeliveries(ctx context.Context, w models.Window) (*models.RepoD
 
 // RepoDeliveriesByID is the batch for nodes.
 func (o Org) RepoDeliveriesByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.RepoDelivery, error) {
-	rows, err := query[models.RepoDelivery](ctx, o.pg, "SELECT "+columns[models.RepoDelivery]()+" FROM repo_deliveries t WHERE t.org_id = $1 AND t.id = ANY($2)", o.id, keys)
-	return byID(rows, func(d *models.RepoDelivery) ids.ID { return d.ID }), err
+	return batch(ctx, o, func(d *models.RepoDelivery) ids.ID { return d.ID }, "repo_deliveries t WHERE t.org_id = $1 AND t.id = ANY($2)", keys)
 }
 
 // LinksOf are the connections of an installation to a repository. One that has another name by now is renamed first, with its sources.

@@ -15,18 +15,18 @@ const (
 	visibleT = "(t.org_id = $1 OR t.visibility <> 'ORG')"
 	// ofVisible is the condition on what hangs on an entry.
 	ofVisible = "EXISTS (SELECT FROM registry_entries e WHERE e.id = t.entry_id AND " + visible + ")"
+	// parentVisible is the same where lists hang on entries.
+	parentVisible = "EXISTS (SELECT FROM registry_entries e WHERE e.id = ? AND " + visible + ")"
 )
 
 // EntriesByID is the batch for every edge to an entry.
 func (o Org) EntriesByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.RegistryEntry, error) {
-	rows, err := query[models.RegistryEntry](ctx, o.pg, "SELECT "+columns[models.RegistryEntry]()+" FROM registry_entries t WHERE "+visibleT+" AND t.id = ANY($2)", o.id, keys)
-	return byID(rows, entryID), err
+	return batch(ctx, o, entryID, "registry_entries t WHERE "+visibleT+" AND t.id = ANY($2)", keys)
 }
 
 // EntriesOfSkills is the batch for the entries that have the names of skills.
 func (o Org) EntriesOfSkills(ctx context.Context, skills []ids.ID) (map[ids.ID]*models.RegistryEntry, error) {
-	rows, err := query[models.RegistryEntry](ctx, o.pg, "SELECT "+columns[models.RegistryEntry]()+" FROM registry_entries t WHERE t.org_id = $1 AND t.skill_id = ANY($2)", o.id, skills)
-	return byID(rows, func(e *models.RegistryEntry) ids.ID { return e.SkillID }), err
+	return batch(ctx, o, func(e *models.RegistryEntry) ids.ID { return e.SkillID }, "registry_entries t WHERE t.org_id = $1 AND t.skill_id = ANY($2)", skills)
 }
 
 func entryID(e *models.RegistryEntry) ids.ID { return e.ID }

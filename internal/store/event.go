@@ -114,6 +114,5 @@ func (o Org) EventsBy(ctx context.Context, users []ids.ID, in models.EventList) 
 
 // EventsByID is the batch for nodes.
 func (o Org) EventsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.Event, error) {
-	rows, err := query[models.Event](ctx, o.pg, "SELECT "+columns[models.Event]()+" FROM events t WHERE t.org_id = $1 AND t.id = ANY($2)", o.id, keys)
-	return byID(rows, func(e *models.Event) ids.ID { return e.ID }), err
+	return batch(ctx, o, func(e *models.Event) ids.ID { return e.ID }, "events t WHERE t.org_id = $1 AND t.id = ANY($2)", keys)
 }

@@ -10,8 +10,7 @@ import (
 
 // OrganizationsByID is the batch for an edge to the organization: the caller's own, or none.
 func (o Org) OrganizationsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.Organization, error) {
-	rows, err := query[models.Organization](ctx, o.pg, "SELECT "+columns[models.Organization]()+" FROM organizations t WHERE t.id = $1 AND t.id = ANY($2)", o.id, keys)
-	return byID(rows, func(x *models.Organization) ids.ID { return x.ID }), err
+	return batch(ctx, o, func(x *models.Organization) ids.ID { return x.ID }, "organizations t WHERE t.id = $1 AND t.id = ANY($2)", keys)
 }
 
 const (

@@ -50,8 +50,7 @@ func (o Org) Installed(ctx context.Context, w models.Window) (*models.Installati
 
 // InstallationsByID is the batch for nodes: everybody's own. Those of others are listed with their entry, for who may.
 func (o Org) InstallationsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.Installation, error) {
-	rows, err := query[models.Installation](ctx, o.pg, "SELECT "+columns[models.Installation]()+" FROM "+installations+" WHERE t.id = ANY($2) AND t.user_id = $3", o.id, keys, o.actor)
-	return byID(rows, installationID), err
+	return batch(ctx, o, installationID, installations+" WHERE t.id = ANY($2) AND t.user_id = $3", keys, o.actor)
 }
 
 type tally struct {

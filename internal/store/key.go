@@ -120,8 +120,7 @@ func (o Org) key(ctx context.Context, id ids.ID, lock string) (*models.APIKey, e
 
 // KeysByID is the batch for every edge to a key.
 func (o Org) KeysByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.APIKey, error) {
-	rows, err := query[models.APIKey](ctx, o.pg, "SELECT "+columns[models.APIKey]()+" FROM api_keys t WHERE t.org_id = $1 AND t.id = ANY($2)", o.id, keys)
-	return byID(rows, func(k *models.APIKey) ids.ID { return k.ID }), err
+	return batch(ctx, o, func(k *models.APIKey) ids.ID { return k.ID }, "api_keys t WHERE t.org_id = $1 AND t.id = ANY($2)", keys)
 }
 
 // KeysOf lists the organization's keys, newest first.

@@ -17,13 +17,15 @@ import (
 	"skillgraph/models"
 )
 
-// order is a way to sort a list: by columns, all up or all down, ties broken by id, with cursors that carry their values.
+// order is a way to sort a list: by columns, all up or all down, with cursors that carry their values.
 type order[T any] struct {
 	name    string // in cursors, so that one of another order is refused
 	columns []string
 	types   []string // of the columns, for the cursor's texts
+	unique  bool     // no two rows of a parent have the same values; elsewhere ties are broken by id
 	desc    bool
 	key     func(*T) []string // the values of the columns
+	from    []string          // the columns that key reads, where they are others
 	id      func(*T) ids.ID
 }
 
@@ -32,10 +34,19 @@ func newest[T any](id func(*T) ids.ID) order[T] {
 	return order[T]{name: "newest", desc: true, id: id, key: func(*T) []string { return nil }}
 }
 
+// reads are the columns that a cursor is made of.
+func (o order[T]) reads() []string {
+	out := slices.Clone(o.from)
+	for _, c := range o.columns {
+		out = append(out, strings.TrimPrefix(c, "t."))
+	}
+	return out
+}
+
 // byNumber is the order of what is numbered under its parent, highest first.
 func byNumber[T any](id func(*T) ids.ID, number func(*T) int) order[T] {
 	return order[T]{
-		name: "number", columns: []string{"t.number"}, types: []string{"int"}, desc: true, id: id,
+		name: "number", columns: []string{"t.number"}, types: []string{"int"}, unique: true, desc: true, id: id,
 		key: func(row *T) []string { return []string{strconv.Itoa(number(row))} },
 	}
 }
@@ -48,7 +59,7 @@ func (o order[T]) cursor(row *T) models.Cursor {
 type listing[T any] struct {
 	from   string // the table, as t, with its joins
 	idCol  string // t.id where empty
-	scope  string // whose rows may be seen; those of the organization where empty
+	scope  string // whose rows may be seen, ? being the parent; those of the organization where empty
 	parent string // the column that holds the parent's id; t.org_id for the lists of the organization
 	where  []string
 	args   []any
@@ -64,6 +75,9 @@ func (l *listing[T]) filter(cond string, args ...any) {
 	l.where = append(l.where, cond)
 }
 
+// seen is the condition on the rows of a parent, or on the parent itself, which is then looked at only once.
+func (l listing[T]) seen(parent string) string { return strings.ReplaceAll(l.scope, "?", parent) }
+
 // pages cuts one page for each parent with one statement, and counts them all with one more if anybody asks.
 func pages[T any](ctx context.Context, o Org, l listing[T], parents []ids.ID, w models.Window) (map[ids.ID]*models.Connection[T], error) {
 	if l.idCol == "" {
@@ -77,7 +91,10 @@ func pages[T any](ctx context.Context, o Org, l listing[T], parents []ids.ID, w 
 	if l.order.desc {
 		dir, cmp = "DESC", "<"
 	}
-	columnList := append(slices.Clone(l.order.columns), l.idCol)
+	columnList := slices.Clone(l.order.columns)
+	if !l.order.unique {
+		columnList = append(columnList, l.idCol)
+	}
 	if !w.After.ID.IsZero() {
 		if w.After.Order != l.order.name || len(w.After.Keys()) != len(l.order.columns) {
 			return nil, errs.At("after").Because("is a cursor of another list or order")
@@ -86,7 +103,10 @@ func pages[T any](ctx context.Context, o Org, l listing[T], parents []ids.ID, w 
 		for i, key := range w.After.Keys() {
 			places, args = append(places, "?::text::"+l.order.types[i]), append(args, key)
 		}
-		l.filter(fmt.Sprintf("(%s) %s (%s)", strings.Join(columnList, ", "), cmp, strings.Join(append(places, "?"), ", ")), append(args, w.After.ID)...)
+		if !l.order.unique {
+			places, args = append(places, "?"), append(args, w.After.ID)
+		}
+		l.filter(fmt.Sprintf("(%s) %s (%s)", strings.Join(columnList, ", "), cmp, strings.Join(places, ", ")), args...)
 	}
 	groups, err := l.cut(ctx, o, parents, strings.Join(columnList, " "+dir+", ")+" "+dir, w)
 	var pg *pgconn.PgError
@@ -111,7 +131,7 @@ func pages[T any](ctx context.Context, o Org, l listing[T], parents []ids.ID, w 
 func (l listing[T]) cut(ctx context.Context, o Org, parents []ids.ID, sort string, w models.Window) (map[ids.ID][]*T, error) {
 	n := len(l.args) + 2
 	sql := func(parent string) string {
-		return fmt.Sprintf("SELECT %s FROM %s WHERE %s AND %s = %s%s ORDER BY %s LIMIT $%d OFFSET $%d", columns[T](), l.from, l.scope, l.parent, parent, and(l.where), sort, n+1, n+2)
+		return fmt.Sprintf("SELECT %s FROM %s WHERE %s AND %s = %s%s ORDER BY %s LIMIT $%d OFFSET $%d", selected[T](o, l.order.reads()...), l.from, l.seen(parent), l.parent, parent, and(l.where), sort, n+1, n+2)
 	}
 	args := append(append([]any{o.id, nil}, l.args...), w.Limit+1, w.Offset)
 	if len(parents) == 1 { // most lists: PostgreSQL plans this once and for all
@@ -150,7 +170,7 @@ func (l listing[T]) counter(o Org, parents []ids.ID) func(context.Context) (map[
 		ID ids.ID `bun:"id"`
 		N  int    `bun:"n"`
 	}
-	sql := fmt.Sprintf(`SELECT %s AS id, count(*) AS n FROM %s WHERE %s AND %s = ANY($2)%s GROUP BY 1`, l.parent, l.from, l.scope, l.parent, and(l.where))
+	sql := fmt.Sprintf(`SELECT %s AS id, count(*) AS n FROM %s WHERE %s AND %s = ANY($2)%s GROUP BY 1`, l.parent, l.from, l.seen(l.parent), l.parent, and(l.where))
 	args := append([]any{o.id, parents}, l.args...)
 	var once sync.Once
 	var totals map[ids.ID]int

@@ -57,9 +57,9 @@ func (l list[T]) walk(t *testing.T, size int, between func()) []ids.ID {
 		}
 		require.Len(t, page.Nodes, size)
 		edges := page.Edges()
-		require.Equal(t, edges[0].Cursor, *page.PageInfo.StartCursor)
-		require.Equal(t, edges[size-1].Cursor, *page.PageInfo.EndCursor)
-		args.After = page.PageInfo.EndCursor
+		require.Equal(t, edges[0].Cursor, *page.PageInfo.StartCursor())
+		require.Equal(t, edges[size-1].Cursor, *page.PageInfo.EndCursor())
+		args.After = page.PageInfo.EndCursor()
 		if between != nil {
 			between()
 		}
@@ -317,7 +317,7 @@ func TestPagesWhileRowsAreDeleted(t *testing.T) {
 	l := w.suites(models.SuiteOrderName, models.SuiteFilter{})
 	first := l.read(t, models.PageArgs{First: new(3)})
 	require.NoError(t, w.acme.DeleteSuite(t.Context(), made[2].ID))
-	rest := l.read(t, models.PageArgs{First: new(100), After: first.PageInfo.EndCursor})
+	rest := l.read(t, models.PageArgs{First: new(100), After: first.PageInfo.EndCursor()})
 	require.Equal(t, suiteIDs(made[3:]), l.ids(rest), "a cursor outlives its row")
 }
 
@@ -326,7 +326,7 @@ func TestCursorsOfOtherLists(t *testing.T) {
 	w, _ := tied(t, 3)
 	cursors := map[models.SuiteOrder]string{}
 	for _, by := range models.AllSuiteOrder {
-		cursors[by] = *w.suites(by, models.SuiteFilter{}).read(t, models.PageArgs{First: new(1)}).PageInfo.EndCursor
+		cursors[by] = *w.suites(by, models.SuiteFilter{}).read(t, models.PageArgs{First: new(1)}).PageInfo.EndCursor()
 	}
 	for _, by := range models.AllSuiteOrder {
 		for from, cursor := range cursors {

@@ -104,8 +104,7 @@ func (o Org) ProposalsDecidedBy(ctx context.Context, users []ids.ID, in models.P
 
 // ProposalsByID is the batch for nodes.
 func (o Org) ProposalsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.Proposal, error) {
-	rows, err := query[models.Proposal](ctx, o.pg, "SELECT "+columns[models.Proposal]()+" FROM "+proposalRows+" WHERE t.org_id = $1 AND t.id = ANY($2)", o.id, keys)
-	return byID(rows, proposalID), err
+	return batch(ctx, o, proposalID, proposalRows+" WHERE t.org_id = $1 AND t.id = ANY($2)", keys)
 }
 
 // Proposal is one proposal.

@@ -386,7 +386,7 @@ func TestSkillsPaging(t *testing.T) {
 			if !page.PageInfo.HasNextPage {
 				break
 			}
-			w, err = models.PageArgs{First: new(4), After: page.PageInfo.EndCursor}.Window()
+			w, err = models.PageArgs{First: new(4), After: page.PageInfo.EndCursor()}.Window()
 			require.NoError(t, err)
 		}
 		require.Len(t, names, 31)

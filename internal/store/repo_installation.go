@@ -19,8 +19,7 @@ func repoInstallationID(i *models.RepoInstallation) ids.ID { return i.ID }
 
 // RepoInstallationsByID is the batch for every edge to an installation.
 func (o Org) RepoInstallationsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.RepoInstallation, error) {
-	rows, err := query[models.RepoInstallation](ctx, o.pg, "SELECT "+columns[models.RepoInstallation]()+" FROM repo_installations t WHERE t.org_id = $1 AND t.id = ANY($2)", o.id, keys)
-	return byID(rows, repoInstallationID), err
+	return batch(ctx, o, repoInstallationID, "repo_installations t WHERE t.org_id = $1 AND t.id = ANY($2)", keys)
 }
 
 // RepoInstallation is the installation with the id that the code host gave it.

@@ -48,14 +48,12 @@ func (o Org) repoLink(ctx context.Context, id ids.ID, lock string) (*models.Repo
 
 // RepoLinksByID is the batch for every edge to a connection.
 func (o Org) RepoLinksByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.RepoLink, error) {
-	rows, err := query[models.RepoLink](ctx, o.pg, "SELECT "+columns[models.RepoLink]()+" FROM repo_links t WHERE t.org_id = $1 AND t.id = ANY($2)", o.id, keys)
-	return byID(rows, repoLinkID), err
+	return batch(ctx, o, repoLinkID, "repo_links t WHERE t.org_id = $1 AND t.id = ANY($2)", keys)
 }
 
 // RepoLinksOfEntries is the batch for the connections of entries.
 func (o Org) RepoLinksOfEntries(ctx context.Context, entries []ids.ID) (map[ids.ID]*models.RepoLink, error) {
-	rows, err := query[models.RepoLink](ctx, o.pg, "SELECT "+columns[models.RepoLink]()+" FROM repo_links t WHERE t.org_id = $1 AND t.entry_id = ANY($2)", o.id, entries)
-	return byID(rows, func(l *models.RepoLink) ids.ID { return l.EntryID }), err
+	return batch(ctx, o, func(l *models.RepoLink) ids.ID { return l.EntryID }, "repo_links t WHERE t.org_id = $1 AND t.entry_id = ANY($2)", entries)
 }
 
 // RepoLinks lists the organization's connections, newest first.
@@ -189,16 +187,14 @@ func (o Org) AttemptsOfLinks(ctx context.Context, links []ids.ID, in models.Atte
 
 // AttemptsOfVersions is the batch for the attempts that published versions.
 func (o Org) AttemptsOfVersions(ctx context.Context, versions []ids.ID) (map[ids.ID]*models.PublishAttempt, error) {
-	rows, err := query[models.PublishAttempt](ctx, o.pg, "SELECT "+columns[models.PublishAttempt]()+" FROM publish_attempts t WHERE t.org_id = $1 AND t.version_id = ANY($2) AND t.status = 'PUBLISHED'", o.id, versions)
-	return byID(rows, func(a *models.PublishAttempt) ids.ID { return *a.VersionID }), err
+	return batch(ctx, o, func(a *models.PublishAttempt) ids.ID { return *a.VersionID }, "publish_attempts t WHERE t.org_id = $1 AND t.version_id = ANY($2) AND t.status = 'PUBLISHED'", versions)
 }
 
 func publishAttemptID(a *models.PublishAttempt) ids.ID { return a.ID }
 
 // PublishAttemptsByID is the batch for nodes.
 func (o Org) PublishAttemptsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.PublishAttempt, error) {
-	rows, err := query[models.PublishAttempt](ctx, o.pg, "SELECT "+columns[models.PublishAttempt]()+" FROM publish_attempts t WHERE t.org_id = $1 AND t.id = ANY($2)", o.id, keys)
-	return byID(rows, publishAttemptID), err
+	return batch(ctx, o, publishAttemptID, "publish_attempts t WHERE t.org_id = $1 AND t.id = ANY($2)", keys)
 }
 
 // WriteBackJob tells the code host what became of an attempt.

@@ -156,17 +156,15 @@ func (o Org) releaseReviews(ctx context.Context, suite ids.ID) error {
 
 // ReviewsByID is the batch for nodes.
 func (o Org) ReviewsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.SuggestionReview, error) {
-	rows, err := query[models.SuggestionReview](ctx, o.pg, "SELECT "+columns[models.SuggestionReview]()+" FROM suggestion_reviews t WHERE t.org_id = $1 AND t.id = ANY($2)", o.id, keys)
-	return byID(rows, reviewID), err
+	return batch(ctx, o, reviewID, "suggestion_reviews t WHERE t.org_id = $1 AND t.id = ANY($2)", keys)
 }
 
 func reviewID(r *models.SuggestionReview) ids.ID { return r.ID }
 
 // ReviewsOfSuggestions is the batch for the reviews of suggestions that we made.
 func (o Org) ReviewsOfSuggestions(ctx context.Context, suggestions []ids.ID) (map[ids.ID]*models.SuggestionReview, error) {
-	rows, err := query[models.SuggestionReview](ctx, o.pg, "SELECT "+columns[models.SuggestionReview]()+` FROM suggestion_reviews t
-		WHERE t.org_id = $1 AND t.suggestion_id = ANY($2) AND t.source_id = (SELECT s.source_id FROM eval_suggestions s WHERE s.org_id = t.org_id AND s.id = t.suggestion_id)`, o.id, suggestions)
-	return byID(rows, func(r *models.SuggestionReview) ids.ID { return r.SuggestionID }), err
+	return batch(ctx, o, func(r *models.SuggestionReview) ids.ID { return r.SuggestionID }, `suggestion_reviews t
+		WHERE t.org_id = $1 AND t.suggestion_id = ANY($2) AND t.source_id = (SELECT s.source_id FROM eval_suggestions s WHERE s.org_id = t.org_id AND s.id = t.suggestion_id)`, suggestions)
 }
 
 func reviewListing(parent string, f models.ReviewFilter) listing[models.SuggestionReview] {

@@ -3,10 +3,13 @@ package store
 import (
 	"context"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"skillgraph/internal/ids"
 )
@@ -14,7 +17,8 @@ import (
 // query reads rows into structs by the names in their bun tags. It keeps one SQL text for all arguments, so that
 // the statement is prepared once a connection, unless the first argument is another way to run it.
 func query[T any](ctx context.Context, pg querier, sql string, args ...any) ([]*T, error) {
-	rows, err := pg.Query(ctx, sql, append([]any{pgx.QueryExecModeCacheStatement}, args...)...)
+	sql, args = spell(sql, args)
+	rows, err := pg.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, fail(ctx, err)
 	}
@@ -43,6 +47,39 @@ func query[T any](ctx context.Context, pg querier, sql string, args ...any) ([]*
 	return out, fail(ctx, rows.Err())
 }
 
+// spell prepares a statement and its arguments for the driver.
+func spell(sql string, args []any) (string, []any) {
+	out := append(make([]any, 0, len(args)+1), pgx.QueryExecModeCacheStatement)
+	for i, arg := range args {
+		keys, ok := arg.([]ids.ID)
+		if !ok {
+			out = append(out, arg)
+			continue
+		}
+		if len(keys) == 1 {
+			if one, ok := alone(sql, "$"+strconv.Itoa(i+1)); ok {
+				sql, out = one, append(out, keys[0])
+				continue
+			}
+		}
+		out = append(out, pgtype.FlatArray[ids.ID](keys))
+	}
+	return sql, out
+}
+
+// alone spells a list of one key as that key: PostgreSQL takes a list to have ten, so it finds that one is better planned for
+// itself, and plans it anew each time.
+func alone(sql, list string) (string, bool) {
+	if strings.Count(sql, list) > 1 {
+		return "", false
+	}
+	if before, after, ok := strings.Cut(sql, "ANY("+list+")"); ok {
+		return before + list + after, true
+	}
+	before, after, ok := strings.Cut(sql, "unnest("+list+"::uuid[])")
+	return before + "(VALUES (" + list + "::uuid))" + after, ok
+}
+
 // queryOne reads one row, or fails with NOT_FOUND in words that say what kind of object was looked for.
 func queryOne[T any](ctx context.Context, pg querier, want ids.Kind, id ids.ID, sql string, args ...any) (*T, error) {
 	rows, err := query[T](ctx, pg, sql, args...)
@@ -64,6 +101,7 @@ func exec(ctx context.Context, pg querier, sql string, args ...any) (int64, erro
 type layout struct {
 	names []string
 	paths map[string][]int
+	keys  map[string]bool // those that edges are followed by: ids, and what says so
 }
 
 var layouts sync.Map // reflect.Type -> *layout
@@ -72,7 +110,7 @@ func layoutOf(t reflect.Type) *layout {
 	if l, ok := layouts.Load(t); ok {
 		return l.(*layout)
 	}
-	l := &layout{paths: map[string][]int{}}
+	l := &layout{paths: map[string][]int{}, keys: map[string]bool{}}
 	l.add(t, nil)
 	layouts.Store(t, l)
 	return l
@@ -88,6 +126,7 @@ func (l *layout) add(t reflect.Type, path []int) {
 			l.add(f.Type, at)
 		case name != "" && name != "-":
 			l.names, l.paths[name] = append(l.names, name), at
+			l.keys[name] = f.Type == reflect.TypeFor[ids.ID]() || f.Type == reflect.TypeFor[*ids.ID]() || f.Tag.Get("edge") == "key"
 		}
 	}
 }
@@ -95,6 +134,40 @@ func (l *layout) add(t reflect.Type, path []int) {
 // columns lists the columns of T under the alias t.
 func columns[T any]() string {
 	return "t." + strings.Join(layoutOf(reflect.TypeFor[T]()).names, ", t.")
+}
+
+// Columns are some columns of the rows that a model stands for.
+type Columns struct {
+	Model string // the name of its Go type
+	Names map[string]bool
+}
+
+// Only is the organization for a reader who shows no more than these columns of the rows that a batch reads. Rows have
+// in any case what leads on from them; whatever else they have stays empty.
+func (o Org) Only(shown *Columns) Org {
+	o.only = shown
+	return o
+}
+
+// selected lists the columns of T that a batch reads, under the alias t: all of them, or those that are shown and those that
+// we need ourselves.
+func selected[T any](o Org, need ...string) string {
+	if o.only == nil || o.only.Model != reflect.TypeFor[T]().Name() {
+		return columns[T]()
+	}
+	l, out := layoutOf(reflect.TypeFor[T]()), make([]string, 0, 16)
+	for _, name := range l.names {
+		if l.keys[name] || o.only.Names[name] || slices.Contains(need, name) {
+			out = append(out, name)
+		}
+	}
+	return "t." + strings.Join(out, ", t.")
+}
+
+// batch reads what an edge leads to: rows of a table, as t, by what each was asked with.
+func batch[T any](ctx context.Context, o Org, key func(*T) ids.ID, from string, args ...any) (map[ids.ID]*T, error) {
+	rows, err := query[T](ctx, o.pg, "SELECT "+selected[T](o)+" FROM "+from, append([]any{o.id}, args...)...)
+	return byID(rows, key), err
 }
 
 // byID arranges rows for a batch of keys.

@@ -179,8 +179,7 @@ func (o Org) Run(ctx context.Context, id ids.ID) (*models.EvalRun, error) {
 
 // RunsByID is the batch for every edge to a run.
 func (o Org) RunsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.EvalRun, error) {
-	rows, err := query[models.EvalRun](ctx, o.pg, "SELECT "+columns[models.EvalRun]()+" FROM eval_runs t WHERE t.org_id = $1 AND t.id = ANY($2)", o.id, keys)
-	return byID(rows, runID), err
+	return batch(ctx, o, runID, "eval_runs t WHERE t.org_id = $1 AND t.id = ANY($2)", keys)
 }
 
 func runID(r *models.EvalRun) ids.ID { return r.ID }
@@ -284,8 +283,7 @@ func (o Org) CasesOfRuns(ctx context.Context, runs []ids.ID) (map[ids.ID]map[str
 
 // ResultsByID is the batch for every edge to a result.
 func (o Org) ResultsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.EvalResult, error) {
-	rows, err := query[models.EvalResult](ctx, o.pg, "SELECT "+columns[models.EvalResult]()+" FROM eval_results t WHERE t.org_id = $1 AND t.id = ANY($2)", o.id, keys)
-	return byID(rows, func(r *models.EvalResult) ids.ID { return r.ID }), err
+	return batch(ctx, o, func(r *models.EvalResult) ids.ID { return r.ID }, "eval_results t WHERE t.org_id = $1 AND t.id = ANY($2)", keys)
 }
 
 // ResultsOf lists the results of runs, in the order of the cases.

@@ -43,15 +43,14 @@ func orNotFound[T any](row *T, err error, want ids.Kind, id ids.ID) (*T, error) 
 
 // SkillsByID is the batch for every edge to a skill.
 func (o Org) SkillsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.Skill, error) {
-	rows, err := query[models.Skill](ctx, o.pg, "SELECT "+columns[models.Skill]()+" FROM skills t WHERE t.org_id = $1 AND t.id = ANY($2)", o.id, keys)
-	return byID(rows, skillID), err
+	return batch(ctx, o, skillID, "skills t WHERE t.org_id = $1 AND t.id = ANY($2)", keys)
 }
 
 func skillID(s *models.Skill) ids.ID { return s.ID }
 
 var skillOrders = map[models.SkillOrder]order[models.Skill]{
 	models.SkillOrderLastSeen: {
-		name: "seen", columns: []string{"t.unseen", "t.name"}, types: []string{"bigint", "text"}, id: skillID,
+		name: "seen", columns: []string{"t.unseen", "t.name"}, types: []string{"bigint", "text"}, from: []string{"last_seen_at"}, id: skillID,
 		key: func(s *models.Skill) []string {
 			if s.LastSeenAt == nil {
 				return []string{"0", s.Name}
@@ -100,7 +99,7 @@ func (o Org) DaysOf(ctx context.Context, skills []ids.ID, in models.DayRange) (m
 	if err != nil {
 		return nil, err
 	}
-	rows, err := query[models.DailyStat](ctx, o.pg, "SELECT "+columns[models.DailyStat]()+` FROM skill_days t
+	rows, err := query[models.DailyStat](ctx, o.pg, "SELECT "+selected[models.DailyStat](o)+` FROM skill_days t
 		WHERE t.org_id = $1 AND t.skill_id = ANY($2) AND t.day BETWEEN $3 AND $4 AND (t.sessions > 0 OR t.graded > 0) ORDER BY t.skill_id, t.day`, o.id, skills, since, until)
 	return group(rows, func(d *models.DailyStat) ids.ID { return d.SkillID }), err
 }

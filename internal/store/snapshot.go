@@ -184,8 +184,7 @@ func (o Org) Revalidate(ctx context.Context, s *models.Snapshot, f Findings) err
 
 // SnapshotsByID is the batch for every edge to a snapshot.
 func (o Org) SnapshotsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.Snapshot, error) {
-	rows, err := query[models.Snapshot](ctx, o.pg, "SELECT "+columns[models.Snapshot]()+" FROM snapshots t WHERE t.org_id = $1 AND t.id = ANY($2)", o.id, keys)
-	return byID(rows, snapshotID), err
+	return batch(ctx, o, snapshotID, "snapshots t WHERE t.org_id = $1 AND t.id = ANY($2)", keys)
 }
 
 func snapshotID(s *models.Snapshot) ids.ID { return s.ID }
@@ -210,8 +209,7 @@ func (o Org) SnapshotsOf(ctx context.Context, sources []ids.ID, w models.Window)
 
 // ReportsByID is the batch for nodes.
 func (o Org) ReportsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.ValidationReport, error) {
-	rows, err := query[models.ValidationReport](ctx, o.pg, "SELECT "+columns[models.ValidationReport]()+" FROM validation_reports t WHERE t.org_id = $1 AND t.id = ANY($2)", o.id, keys)
-	return byID(rows, reportID), err
+	return batch(ctx, o, reportID, "validation_reports t WHERE t.org_id = $1 AND t.id = ANY($2)", keys)
 }
 
 func reportID(r *models.ValidationReport) ids.ID { return r.ID }
@@ -245,8 +243,7 @@ func (o Org) FilesOf(ctx context.Context, snapshots []ids.ID, w models.Window) (
 
 // FileAt is the batch for the file at one path of several snapshots.
 func (o Org) FileAt(ctx context.Context, snapshots []ids.ID, path string) (map[ids.ID]*models.SnapshotFile, error) {
-	rows, err := query[models.SnapshotFile](ctx, o.pg, "SELECT "+columns[models.SnapshotFile]()+" FROM "+filesOfSnapshots+" WHERE t.org_id = $1 AND t.snapshot_id = ANY($2) AND t.path = $3", o.id, snapshots, path)
-	return byID(rows, func(f *models.SnapshotFile) ids.ID { return f.SnapshotID }), err
+	return batch(ctx, o, func(f *models.SnapshotFile) ids.ID { return f.SnapshotID }, filesOfSnapshots+" WHERE t.org_id = $1 AND t.snapshot_id = ANY($2) AND t.path = $3", snapshots, path)
 }
 
 // FileChanges are the files in which two snapshots differ, by path.

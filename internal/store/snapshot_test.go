@@ -166,7 +166,7 @@ func TestFilesOf(t *testing.T) {
 		if !pages[s.ID].PageInfo.HasNextPage {
 			break
 		}
-		window, err = models.PageArgs{First: new(3), After: pages[s.ID].PageInfo.EndCursor}.Window()
+		window, err = models.PageArgs{First: new(3), After: pages[s.ID].PageInfo.EndCursor()}.Window()
 		require.NoError(t, err)
 	}
 	require.Equal(t, paths, seen)

@@ -34,8 +34,7 @@ func (o Org) source(ctx context.Context, id ids.ID, lock string) (*models.CloudS
 
 // SourcesByID is the batch for every edge to a source.
 func (o Org) SourcesByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.CloudSource, error) {
-	rows, err := query[models.CloudSource](ctx, o.pg, "SELECT "+columns[models.CloudSource]()+" FROM cloud_sources t WHERE t.org_id = $1 AND t.id = ANY($2)", o.id, keys)
-	return byID(rows, sourceID), err
+	return batch(ctx, o, sourceID, "cloud_sources t WHERE t.org_id = $1 AND t.id = ANY($2)", keys)
 }
 
 func sourceID(s *models.CloudSource) ids.ID { return s.ID }

@@ -111,6 +111,7 @@ type Org struct {
 	actor ids.ID // zero: the server itself
 	db    bun.IDB
 	pg    querier
+	only  *Columns // nil: all
 }
 
 // querier is a pool, or the connection under a transaction.

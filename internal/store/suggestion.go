@@ -10,8 +10,7 @@ import (
 
 // SuggestionsByID is the batch for every edge to a suggestion.
 func (o Org) SuggestionsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.EvalSuggestion, error) {
-	rows, err := query[models.EvalSuggestion](ctx, o.pg, "SELECT "+columns[models.EvalSuggestion]()+" FROM eval_suggestions t WHERE t.org_id = $1 AND t.id = ANY($2) AND t.query <> ''", o.id, keys)
-	return byID(rows, evalSuggestionID), err
+	return batch(ctx, o, evalSuggestionID, "eval_suggestions t WHERE t.org_id = $1 AND t.id = ANY($2) AND t.query <> ''", keys)
 }
 
 func evalSuggestionID(s *models.EvalSuggestion) ids.ID { return s.ID }

@@ -376,7 +376,7 @@ func TestSuggestionLists(t *testing.T) {
 			if !pages[source].PageInfo.HasNextPage {
 				break
 			}
-			in.Window, err = models.PageArgs{First: new(1), After: pages[source].PageInfo.EndCursor}.Window()
+			in.Window, err = models.PageArgs{First: new(1), After: pages[source].PageInfo.EndCursor()}.Window()
 			require.NoError(t, err)
 		}
 		require.Equal(t, want, got, order)

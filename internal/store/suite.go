@@ -21,8 +21,7 @@ func (o Org) suite(ctx context.Context, id ids.ID, lock string) (*models.EvalSui
 
 // SuitesByID is the batch for every edge to a suite.
 func (o Org) SuitesByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.EvalSuite, error) {
-	rows, err := query[models.EvalSuite](ctx, o.pg, "SELECT "+columns[models.EvalSuite]()+" FROM eval_suites t WHERE t.org_id = $1 AND t.id = ANY($2)", o.id, keys)
-	return byID(rows, func(s *models.EvalSuite) ids.ID { return s.ID }), err
+	return batch(ctx, o, func(s *models.EvalSuite) ids.ID { return s.ID }, "eval_suites t WHERE t.org_id = $1 AND t.id = ANY($2)", keys)
 }
 
 var suiteOrders = map[models.SuiteOrder]order[models.EvalSuite]{
@@ -211,8 +210,7 @@ func (o Org) RevisionsOf(ctx context.Context, suites []ids.ID, w models.Window) 
 
 // RevisionsByID is the batch for nodes.
 func (o Org) RevisionsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.SuiteRevision, error) {
-	rows, err := query[models.SuiteRevision](ctx, o.pg, "SELECT "+columns[models.SuiteRevision]()+" FROM suite_revisions t WHERE t.org_id = $1 AND t.id = ANY($2)", o.id, keys)
-	return byID(rows, func(r *models.SuiteRevision) ids.ID { return r.ID }), err
+	return batch(ctx, o, func(r *models.SuiteRevision) ids.ID { return r.ID }, "suite_revisions t WHERE t.org_id = $1 AND t.id = ANY($2)", keys)
 }
 
 // caseRow is the wide part of a revision, read only where somebody asks for cases.

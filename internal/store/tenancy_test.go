@@ -41,6 +41,9 @@ func (w world) objects(t *testing.T, org store.Org, owner *models.Viewer) foreig
 // tenancy has a line for every verb: what acme gets for the objects of the other organization.
 var tenancy = map[string]func(t *testing.T, o store.Org, f foreign){
 	"ID": func(t *testing.T, o store.Org, f foreign) { require.NotEqual(t, f.org, o.ID()) },
+	"Only": func(t *testing.T, o store.Org, f foreign) {
+		requireNone(t, o.Only(&store.Columns{Model: "EvalSuite", Names: map[string]bool{"name": true}}).SuitesByID, f.suite)
+	},
 
 	"OrganizationsByID": func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.OrganizationsByID, f.org) },
 	"UsersByID":         func(t *testing.T, o store.Org, f foreign) { requireNone(t, o.UsersByID, f.user) },

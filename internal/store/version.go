@@ -16,8 +16,7 @@ func versionID(v *models.RegistryVersion) ids.ID { return v.ID }
 
 // VersionsByID is the batch for every edge to a version.
 func (o Org) VersionsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.RegistryVersion, error) {
-	rows, err := query[models.RegistryVersion](ctx, o.pg, "SELECT "+columns[models.RegistryVersion]()+" FROM registry_versions t WHERE "+ofVisible+" AND t.id = ANY($2)", o.id, keys)
-	return byID(rows, versionID), err
+	return batch(ctx, o, versionID, "registry_versions t WHERE "+ofVisible+" AND t.id = ANY($2)", keys)
 }
 
 // ownVersion fails with NOT_FOUND for a registry version that is not the organization's.
@@ -28,8 +27,7 @@ func (o Org) ownVersion(ctx context.Context, id ids.ID) error {
 
 // VersionNamed is the batch for one version of entries, by its name.
 func (o Org) VersionNamed(ctx context.Context, entries []ids.ID, version string) (map[ids.ID]*models.RegistryVersion, error) {
-	rows, err := query[models.RegistryVersion](ctx, o.pg, "SELECT "+columns[models.RegistryVersion]()+" FROM registry_versions t WHERE "+ofVisible+" AND t.entry_id = ANY($2) AND t.version = $3", o.id, entries, version)
-	return byID(rows, func(v *models.RegistryVersion) ids.ID { return v.EntryID }), err
+	return batch(ctx, o, func(v *models.RegistryVersion) ids.ID { return v.EntryID }, "registry_versions t WHERE "+ofVisible+" AND t.entry_id = ANY($2) AND t.version = $3", entries, version)
 }
 
 // EntryVersion is one version of an entry, by its name; nil when there is none.
@@ -58,11 +56,11 @@ func (o Org) VersionBefore(ctx context.Context, v *models.RegistryVersion) (*mod
 
 var versionOrders = map[models.VersionOrder]order[models.RegistryVersion]{
 	models.VersionOrderPushedAt: {
-		name: "pushed", columns: []string{"t.number"}, types: []string{"int"}, desc: true, id: versionID,
+		name: "pushed", columns: []string{"t.number"}, types: []string{"int"}, unique: true, desc: true, id: versionID,
 		key: func(v *models.RegistryVersion) []string { return []string{itoa(v.Number)} },
 	},
 	models.VersionOrderVersion: {
-		name: "version", columns: []string{"t.precedence", "t.number"}, types: []string{"text", "int"}, desc: true, id: versionID,
+		name: "version", columns: []string{"t.precedence", "t.number"}, types: []string{"text", "int"}, unique: true, desc: true, id: versionID,
 		key: func(v *models.RegistryVersion) []string { return []string{v.Precedence, itoa(v.Number)} },
 	},
 }
@@ -70,7 +68,7 @@ var versionOrders = map[models.VersionOrder]order[models.RegistryVersion]{
 // VersionsOf lists the versions of entries.
 func (o Org) VersionsOf(ctx context.Context, entries []ids.ID, in models.VersionList) (map[ids.ID]*models.RegistryVersionConnection, error) {
 	return pages(ctx, o, listing[models.RegistryVersion]{
-		from: "registry_versions t", scope: ofVisible, parent: "t.entry_id", order: versionOrders[in.OrderBy],
+		from: "registry_versions t", scope: parentVisible, parent: "t.entry_id", order: versionOrders[in.OrderBy],
 	}, entries, in.Window)
 }
 
@@ -145,6 +143,5 @@ func (o Org) ReleasesOf(ctx context.Context, entries []ids.ID, w models.Window) 
 
 // ReleasesByID is the batch for nodes.
 func (o Org) ReleasesByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models.Release, error) {
-	rows, err := query[models.Release](ctx, o.pg, "SELECT "+columns[models.Release]()+" FROM registry_releases t WHERE t.org_id = $1 AND t.id = ANY($2)", o.id, keys)
-	return byID(rows, func(r *models.Release) ids.ID { return r.ID }), err
+	return batch(ctx, o, func(r *models.Release) ids.ID { return r.ID }, "registry_releases t WHERE t.org_id = $1 AND t.id = ANY($2)", keys)
 }

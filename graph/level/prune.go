@@ -1,0 +1,62 @@
+package level
+
+import (
+	"maps"
+
+	"skillgraph/internal/store"
+)
+
+// prune tells each edge which columns are shown of the rows that it leads to. An edge that is followed at several places
+// has one set of columns for all of them, so that what was read at one place serves the others.
+func (p *planner) prune() {
+	edges := map[string]*store.Columns{}
+	for _, o := range p.plan.calls {
+		if o.edge == "" || len(o.kids) != 1 {
+			continue
+		}
+		all, known := edges[o.edge]
+		shown := &store.Columns{Names: map[string]bool{}}
+		switch {
+		case !p.shown(o.kids[0], shown):
+			edges[o.edge] = nil
+		case !known:
+			edges[o.edge] = shown
+		case all != nil:
+			maps.Copy(all.Names, shown.Names)
+		}
+	}
+	for _, o := range p.plan.calls {
+		o.shown = edges[o.edge]
+	}
+}
+
+// shown adds the columns that are shown of a row, or of the rows of a page; false: there is no telling, because something is
+// computed from them.
+func (p *planner) shown(n *node, columns *store.Columns) bool {
+	row := p.isRow(n.typ)
+	for _, o := range n.ops {
+		switch {
+		case o.text != nil: // its type
+		case o.Column != "":
+			columns.Model, columns.Names[o.Column] = o.Model, true
+		case row && o.edge != "": // rows have what edges are followed by
+		case row:
+			return false
+		case len(o.kids) > 1:
+			return false
+		case len(o.kids) == 1 && !p.shown(o.kids[0], columns):
+			return false
+		}
+	}
+	return true
+}
+
+// isRow reports whether objects of the type are rows of a table.
+func (p *planner) isRow(typ string) bool {
+	for _, f := range p.schema.types[typ] {
+		if f.Column != "" {
+			return true
+		}
+	}
+	return false
+}
