@@ -80,9 +80,8 @@ func (t overHTTP) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphE
 		t.sendEvents(ctx, w, r, exec, op, nil)
 		return
 	}
-	ctx, out := answer.With(ctx)
+	ctx, out := answer.With(ctx, onlyData)
 	defer out.Free()
-	out.B = append(out.B, onlyData...)
 	respond, ctx := exec.DispatchOperation(ctx, op)
 	resp := respond(ctx)
 	if resp != nil && len(resp.Errors) == 0 && out.Ends(resp.Data) {

@@ -126,28 +126,34 @@ type PageInfo struct {
 	Page            *int
 	PerPage         int
 	total           func(context.Context) (int, error)
-	items           int
-	cursor          func(item int) Cursor
+	of              places
+}
+
+// places are those of the items of a page.
+type places interface {
+	items() int
+	place(item int) Cursor
 }
 
 // NewConnection makes a page from the rows that a window asked for and, where there is more, one row beyond.
 // total runs only when a client selects it.
 func NewConnection[T any](w Window, rows []*T, cursor func(*T) Cursor, total func(context.Context) (int, error)) *Connection[T] {
-	info := &PageInfo{
-		HasNextPage:     len(rows) > w.Limit,
-		HasPreviousPage: w.Offset > 0 || !w.After.ID.IsZero(),
-		PerPage:         w.Limit,
-		total:           total,
+	page := struct { // made at once, as an answer may have hundreds
+		Connection[T]
+		info PageInfo
+	}{
+		Connection[T]{Nodes: rows[:min(len(rows), w.Limit)], cursor: cursor},
+		PageInfo{HasNextPage: len(rows) > w.Limit, HasPreviousPage: w.Offset > 0 || !w.After.ID.IsZero(), PerPage: w.Limit, total: total},
 	}
 	if w.Page > 0 {
-		info.Page = &w.Page
+		page.info.Page = &w.Page
 	}
-	if info.HasNextPage {
-		rows = rows[:w.Limit]
-	}
-	info.items, info.cursor = len(rows), func(i int) Cursor { return cursor(rows[i]) }
-	return &Connection[T]{Nodes: rows, PageInfo: info, cursor: cursor}
+	page.PageInfo, page.info.of = &page.info, &page.Connection
+	return &page.Connection
 }
+
+func (c *Connection[T]) items() int            { return len(c.Nodes) }
+func (c *Connection[T]) place(item int) Cursor { return c.cursor(c.Nodes[item]) }
 
 // MapConnection shows every item of a page as something else.
 func MapConnection[T, U any](c *Connection[T], as func(*T) *U) *Connection[U] {
@@ -174,16 +180,16 @@ func (c *Connection[T]) Edges() []*Edge[T] {
 func (c *Connection[T]) TotalCount(ctx context.Context) (int, error) { return c.PageInfo.Total(ctx) }
 
 // StartCursor is the place of the first item.
-func (p *PageInfo) StartCursor() *string { return p.place(0) }
+func (p *PageInfo) StartCursor() *string { return p.cursor(0) }
 
 // EndCursor is the place of the last item.
-func (p *PageInfo) EndCursor() *string { return p.place(p.items - 1) }
+func (p *PageInfo) EndCursor() *string { return p.cursor(p.of.items() - 1) }
 
-func (p *PageInfo) place(item int) *string {
-	if p.items == 0 {
+func (p *PageInfo) cursor(item int) *string {
+	if p.of.items() == 0 {
 		return nil
 	}
-	c := p.cursor(item).String()
+	c := p.of.place(item).String()
 	return &c
 }
 

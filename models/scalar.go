@@ -27,16 +27,20 @@ func MarshalTime(t time.Time) graphql.Marshaler {
 // AppendTime writes it to bytes, in RFC 3339 in UTC with milliseconds: by hand, as long answers are full of times.
 func AppendTime(b []byte, t time.Time) []byte {
 	t = t.UTC()
-	year, month, day := t.Date()
 	hour, minute, second := t.Clock()
-	b = appendDigits(append(b, '"'), year, 4)
-	b = appendDigits(append(b, '-'), int(month), 2)
-	b = appendDigits(append(b, '-'), day, 2)
+	b = appendDay(append(b, '"'), t)
 	b = appendDigits(append(b, 'T'), hour, 2)
 	b = appendDigits(append(b, ':'), minute, 2)
 	b = appendDigits(append(b, ':'), second, 2)
 	b = appendDigits(append(b, '.'), t.Nanosecond()/int(time.Millisecond), 3)
 	return append(b, 'Z', '"')
+}
+
+func appendDay(b []byte, t time.Time) []byte {
+	year, month, day := t.Date()
+	b = appendDigits(b, year, 4)
+	b = appendDigits(append(b, '-'), int(month), 2)
+	return appendDigits(append(b, '-'), day, 2)
 }
 
 // appendDigits writes a number with so many digits, the first of them zeros where need be.
@@ -83,7 +87,7 @@ func (d Date) MarshalGQL(w io.Writer) { _, _ = w.Write(d.AppendGQL(nil)) }
 
 // AppendGQL writes it to bytes.
 func (d Date) AppendGQL(b []byte) []byte {
-	return append(time.Time(d).AppendFormat(append(b, '"'), time.DateOnly), '"')
+	return append(appendDay(append(b, '"'), time.Time(d)), '"')
 }
 
 // UnmarshalGQL reads a day.

@@ -45,8 +45,8 @@ func suggestionList(first *int, after *string, page, perPage *int, filter *model
 	return models.NewSuggestionList(pageArgs(first, after, page, perPage), or(filter, models.SuggestionFilter{}), or(orderBy, models.SuggestionOrderObservedCount))
 }
 
-func (evalSuggestion) Status(ctx context.Context, s *models.EvalSuggestion) (models.SuggestionStatus, error) {
-	r, err := loader.One(ctx, loader.SuggestionReview, s)
+func (e evalSuggestion) Status(ctx context.Context, s *models.EvalSuggestion) (models.SuggestionStatus, error) {
+	r, err := e.Review(ctx, s)
 	if err != nil || r == nil {
 		return models.SuggestionStatusPending, err
 	}
@@ -54,7 +54,13 @@ func (evalSuggestion) Status(ctx context.Context, s *models.EvalSuggestion) (mod
 }
 
 func (evalSuggestion) Review(ctx context.Context, s *models.EvalSuggestion) (*models.SuggestionReview, error) {
-	return loader.One(ctx, loader.SuggestionReview, s)
+	all, err := loader.One(ctx, loader.SuggestionReviews, s)
+	for _, r := range all {
+		if r.SourceID == s.SourceID {
+			return r, nil
+		}
+	}
+	return nil, err
 }
 
 func (evalSuggestion) Similar(ctx context.Context, s *models.EvalSuggestion, first *int) ([]*models.SimilarSuggestion, error) {

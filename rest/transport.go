@@ -52,7 +52,7 @@ func (Transport) Do(_ http.ResponseWriter, r *http.Request, exec graphql.GraphEx
 		Query: c.route.Query, OperationName: c.route.Name, Variables: c.vars, Headers: r.Header,
 		ReadTime: graphql.TraceTiming{Start: now, End: now},
 	})
-	ctx, out := answer.With(ctx)
+	ctx, out := answer.With(ctx, "")
 	defer out.Free()
 	var resp *graphql.Response
 	if list != nil {

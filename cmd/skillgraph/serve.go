@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -70,9 +69,7 @@ func serve(ctx context.Context, e env, args []string) error {
 	if err != nil {
 		return err
 	}
-	if os.Getenv("GOGC") == "" { // half of the work of the collector, for some 20 MiB
-		debug.SetGCPercent(200)
-	}
+	makeRoom()
 	// The ports first: when one is taken, nothing else has been touched.
 	listener, err := listen(ctx, "addr", cfg.addr)
 	if err != nil {

@@ -18,6 +18,7 @@ package level
 import (
 	"context"
 	"reflect"
+	"runtime"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/executor"
@@ -38,13 +39,14 @@ type Schema struct {
 	edges      map[string]bool // fields that do nothing but follow an edge
 	conditions *lru.Cache[*ast.OperationDefinition, []string]
 	plans      *lru.Cache[planKey, *plan]
+	turns      chan struct{}
 	fieldHook  uintptr // what field middleware is when there is none
 	rootHook   uintptr
 }
 
 // New makes a schema of gqlgen's and the table of its types.
 func New(inner graphql.ExecutableSchema, types Types) *Schema {
-	s := &Schema{ExecutableSchema: inner, types: types, edges: map[string]bool{}}
+	s := &Schema{ExecutableSchema: inner, types: types, edges: map[string]bool{}, turns: make(chan struct{}, max(8, 4*runtime.GOMAXPROCS(0)))}
 	for _, line := range loader.Table() {
 		s.edges[line.Name] = true
 	}
@@ -72,7 +74,21 @@ func (s *Schema) Exec(ctx context.Context) graphql.ResponseHandler {
 			return nil
 		}
 		done = true
+		if p.lists {
+			defer s.turn(ctx)()
+		}
 		return &graphql.Response{Data: execute(ctx, op, p)}
+	}
+}
+
+// turn waits until few enough queries are under way: more of them would only wait for the database, with all their rows in
+// memory. Those that may wait for something else as well take none, and so keep nobody waiting.
+func (s *Schema) turn(ctx context.Context) (end func()) {
+	select {
+	case s.turns <- struct{}{}:
+		return func() { <-s.turns }
+	case <-ctx.Done(): // it is about to fail
+		return func() {}
 	}
 }
 

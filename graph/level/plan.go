@@ -17,6 +17,7 @@ type plan struct {
 	root  *node
 	nodes int   // how many have rows
 	calls []*op // all of them
+	lists bool  // they are edges and pages, and nothing else
 }
 
 // node is what is selected of the objects of one type at one place of the document.

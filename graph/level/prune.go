@@ -6,12 +6,16 @@ import (
 	"skillgraph/internal/store"
 )
 
-// prune tells each edge which columns are shown of the rows that it leads to. An edge that is followed at several places
-// has one set of columns for all of them, so that what was read at one place serves the others.
+// prune tells each edge, and each list of the root, which columns are shown of the rows that it leads to. An edge that is
+// followed at several places has one set of columns for all of them, so that what was read at one place serves the others.
 func (p *planner) prune() {
 	edges := map[string]*store.Columns{}
+	p.plan.lists = true
 	for _, o := range p.plan.calls {
-		if o.edge == "" || len(o.kids) != 1 {
+		if o.Kind == Resolving && o.edge == "" && !p.isPage(o) {
+			p.plan.lists = false
+		}
+		if len(o.kids) != 1 || o.edge == "" && !p.isPage(o) {
 			continue
 		}
 		all, known := edges[o.edge]
@@ -19,15 +23,25 @@ func (p *planner) prune() {
 		switch {
 		case !p.shown(o.kids[0], shown):
 			edges[o.edge] = nil
+		case o.edge == "":
+			o.shown = shown
 		case !known:
 			edges[o.edge] = shown
 		case all != nil:
 			maps.Copy(all.Names, shown.Names)
+			all.Edges = all.Edges || shown.Edges
 		}
 	}
 	for _, o := range p.plan.calls {
-		o.shown = edges[o.edge]
+		if o.edge != "" {
+			o.shown = edges[o.edge]
+		}
 	}
+}
+
+// isPage reports whether a field of the root is a page: its resolver has nothing to do with the rows but to hand them on.
+func (p *planner) isPage(o *op) bool {
+	return o.object == p.schema.Schema().Query.Name && len(o.kids) == 1 && p.schema.types[o.kids[0].typ]["pageInfo"] != nil
 }
 
 // shown adds the columns that are shown of a row, or of the rows of a page; false: there is no telling, because something is
@@ -39,7 +53,8 @@ func (p *planner) shown(n *node, columns *store.Columns) bool {
 		case o.text != nil: // its type
 		case o.Column != "":
 			columns.Model, columns.Names[o.Column] = o.Model, true
-		case row && o.edge != "": // rows have what edges are followed by
+		case row && o.edge != "":
+			columns.Edges = true
 		case row:
 			return false
 		case len(o.kids) > 1:

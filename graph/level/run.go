@@ -2,6 +2,7 @@ package level
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -187,11 +188,14 @@ type group struct {
 
 // reply is what a call has returned.
 type reply struct {
-	value    any
-	err      error
-	panicked bool
-	there    bool
+	value any
+	err   error // errLater where the call has to be made again
 }
+
+var errLater = errors.New("to be asked again")
+
+// panicked is the error of a call that has not returned.
+type panicked struct{ error }
 
 func (r *run) group(o *op, rows []any) *group {
 	g := &group{run: r, op: o, rows: rows, answers: make([]reply, len(rows))}
@@ -232,11 +236,12 @@ func (g *group) ask() {
 	ctx, call := loader.WithCall(graphql.WithFieldContext(g.run.ctx, g.op.context()), len(g.rows), g.op.shown)
 	for i := g.next.Add(1) - 1; i < int64(len(g.rows)); i = g.next.Add(1) - 1 {
 		a := &g.answers[i]
-		if a.there {
+		if g.tries > 0 && a.err != errLater { //nolint:errorlint // it is that very one
 			continue
 		}
 		g.make(ctx, a, g.rows[i])
-		if a.there = !call.Waits(); !a.there {
+		if call.Waits() {
+			a.err = errLater
 			g.later.Add(1)
 		}
 	}
@@ -246,7 +251,7 @@ func (g *group) make(ctx context.Context, a *reply, obj any) {
 	*a = reply{}
 	defer func() {
 		if v := recover(); v != nil {
-			*a = reply{err: g.run.op.RecoverFunc(ctx, v), panicked: true}
+			*a = reply{err: panicked{g.run.op.RecoverFunc(ctx, v)}}
 		}
 	}()
 	a.value, a.err = g.call(ctx, obj)
@@ -259,7 +264,7 @@ func (g *group) waits() bool {
 	}
 	if g.tries++; g.tries == maxTries {
 		for i := range g.answers {
-			if a := &g.answers[i]; !a.there {
+			if a := &g.answers[i]; a.err == errLater { //nolint:errorlint // it is that very one
 				*a = reply{err: fmt.Errorf("%s.%s asks its edges for something else whenever it is called", g.op.object, g.op.field.Name)}
 			}
 		}

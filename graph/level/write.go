@@ -113,10 +113,11 @@ func (w *Writer) field(o *op, obj any, row int) bool {
 		_, err := w.run.args(ctx, o)
 		w.run.op.Error(ctx, err)
 		return w.null()
-	case a.panicked:
-		w.fail(o, a.err)
-		return w.null()
 	case a.err != nil:
+		if p, ok := a.err.(panicked); ok { //nolint:errorlint // nobody wraps it
+			w.fail(o, p.error)
+			return w.null()
+		}
 		ctx := w.at(o)
 		w.run.op.Error(ctx, graphql.AddFieldLocationToError(ctx, a.err))
 		return w.null()

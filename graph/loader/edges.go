@@ -121,7 +121,7 @@ var (
 	SimilarSuggestion  = one("SimilarSuggestion.suggestion", func(s *models.SimilarSuggestion) *ids.ID { return &s.SuggestionID }, store.Org.SuggestionsByID)
 	SkillSuggestions   = list("Skill.suggestions", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.SuggestionsOfSkills)
 	SuggestionEvidence = page("EvalSuggestion.evidence", func(s *models.EvalSuggestion) *ids.ID { return &s.ID }, store.Org.EvidenceOf)
-	SuggestionReview   = one("EvalSuggestion.review", func(s *models.EvalSuggestion) *ids.ID { return &s.ID }, store.Org.ReviewsOfSuggestions)
+	SuggestionReviews  = one("EvalSuggestion.review", func(s *models.EvalSuggestion) *ids.ID { return &s.ID }, store.Org.ReviewsOfSuggestions)
 	SuggestionSimilar  = many("EvalSuggestion.similar", func(s *models.EvalSuggestion) *ids.ID { return &s.ID }, store.Org.SimilarTo)
 	ReviewSource       = one("SuggestionReview.cloudSource", func(r *models.SuggestionReview) *ids.ID { return &r.SourceID }, store.Org.SourcesByID)
 	RunSnapshot        = one("EvalRun.snapshot", func(r *models.EvalRun) *ids.ID { return r.SnapshotID }, store.Org.SnapshotsByID)

@@ -105,8 +105,13 @@ func With(ctx context.Context, org store.Org) context.Context {
 
 func from(ctx context.Context) *set { return ctx.Value(setKey{}).(*set) }
 
-// Org is the organization that the operation sees.
-func Org(ctx context.Context) store.Org { return from(ctx).org }
+// Org is the organization that the operation sees, or as much of it as the call shows.
+func Org(ctx context.Context) store.Org {
+	if c, ok := ctx.Value(callKey{}).(*Call); ok {
+		return c.set.org.Only(c.shown)
+	}
+	return from(ctx).org
+}
 
 // none are the arguments of an edge that takes none.
 type none = struct{}

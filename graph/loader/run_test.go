@@ -104,3 +104,28 @@ func TestRunStatements(t *testing.T) {
 	require.NoError(t, err)
 	requireStatements(t, s, 7, fmt.Sprintf(comparison, runs.Nodes[1].ID, runs.Nodes[0].ID), "a comparison")
 }
+
+// A client may call anything by the id of a suggestion on another source: that is no review of the suggestion.
+func TestReviewOnAnotherSource(t *testing.T) {
+	t.Parallel()
+	s := suggested(t, 2)
+	ctx, org := t.Context(), s.Org()
+	sources, err := org.Sources(ctx, models.SourceFilter{}, models.Window{Limit: 2})
+	require.NoError(t, err)
+	source, other := sources.Nodes[0].ID, sources.Nodes[1].ID
+	found, err := org.SuggestionsOf(ctx, []ids.ID{source}, models.SuggestionList{Window: models.Window{Limit: 10}, Order: models.SuggestionOrderConfidence})
+	require.NoError(t, err)
+	const query = `{ sources { nodes { suggestions { nodes { id status review { reviewStatus cloudSource { id } } } } } } }`
+	before := s.Query(t, "owner", query, nil)
+	for _, status := range []string{"ACCEPTED", "PENDING"} {
+		require.Contains(t, fmt.Sprint(before), "status:"+status)
+	}
+	for _, suggestion := range found[source].Nodes {
+		_, err = org.ReviewSuggestion(ctx, other, models.ReviewSuggestionInput{
+			SuggestionID: suggestion.ID, Query: "something else", ShouldTrigger: true, ReviewStatus: models.ReviewStatusRejected,
+			Source: suggestion.Source(), Provenance: suggestion.Provenance,
+		})
+		require.NoError(t, err)
+	}
+	require.Equal(t, before, s.Query(t, "owner", query, nil))
+}

@@ -10,32 +10,41 @@ import (
 // maxKept bounds what is kept: one large answer should not be paid for until the end of time.
 const maxKept = 1 << 20
 
-// Buffer is a lent buffer.
-type Buffer struct{ B []byte }
+// Buffer is a lent buffer. It is lent when somebody begins to write: who waits for the database needs none.
+type Buffer struct {
+	B    []byte
+	head string
+	lent *[]byte
+}
 
-var pool = sync.Pool{New: func() any { return &Buffer{B: make([]byte, 0, 8<<10)} }}
+var pool = sync.Pool{New: func() any { return new(make([]byte, 0, 8<<10)) }}
 
 type key struct{}
 
-// With lends a buffer to whoever answers ctx.
-func With(ctx context.Context) (context.Context, *Buffer) {
-	b := pool.Get().(*Buffer)
-	b.B = b.B[:0]
+// With has a buffer lent to whoever answers ctx, which begins with the head.
+func With(ctx context.Context, head string) (context.Context, *Buffer) {
+	b := &Buffer{head: head}
 	return context.WithValue(ctx, key{}, b), b
 }
 
 // From is the buffer to write an answer into; outside of a transport that lends one, a new one.
 func From(ctx context.Context) *Buffer {
-	if b, ok := ctx.Value(key{}).(*Buffer); ok {
-		return b
+	b, ok := ctx.Value(key{}).(*Buffer)
+	if !ok {
+		return &Buffer{}
 	}
-	return &Buffer{}
+	if b.lent == nil {
+		b.lent = pool.Get().(*[]byte)
+		b.B = append((*b.lent)[:0], b.head...)
+	}
+	return b
 }
 
 // Free takes the buffer back. Nobody may use its bytes any more.
 func (b *Buffer) Free() {
-	if cap(b.B) <= maxKept {
-		pool.Put(b)
+	if b.lent != nil && cap(b.B) <= maxKept {
+		*b.lent = b.B
+		pool.Put(b.lent)
 	}
 }
 

@@ -116,9 +116,9 @@ func pages[T any](ctx context.Context, o Org, l listing[T], parents []ids.ID, w 
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[ids.ID]*models.Connection[T], len(parents))
+	out, cursor := make(map[ids.ID]*models.Connection[T], len(parents)), l.order.cursor
 	for _, p := range parents {
-		out[p] = models.NewConnection(w, groups[p], l.order.cursor, func(ctx context.Context) (int, error) {
+		out[p] = models.NewConnection(w, groups[p], cursor, func(ctx context.Context) (int, error) {
 			totals, err := count(ctx)
 			return totals[p], err
 		})
@@ -141,11 +141,11 @@ func (l listing[T]) cut(ctx context.Context, o Org, parents []ids.ID, sort strin
 	}
 	args[1] = parents
 	rows, err := query[child[T]](ctx, o.pg, "SELECT p.id AS parent_key, r.* FROM unnest($2::uuid[]) AS p(id) CROSS JOIN LATERAL ("+sql("p.id")+") r", args...)
-	groups := make(map[ids.ID][]*T, len(parents))
-	for _, r := range rows {
-		groups[r.ParentKey] = append(groups[r.ParentKey], &r.Row)
+	out := make([]*T, len(rows))
+	for i, r := range rows {
+		out[i] = &r.Row
 	}
-	return groups, err
+	return groupAt(out, func(i int) ids.ID { return rows[i].ParentKey }), err
 }
 
 // page is pages for a list of the organization itself.
@@ -163,22 +163,21 @@ type child[T any] struct {
 	Row       T      `bun:",inline"`
 }
 
-// counter counts the children of all parents, once, when the first of them is asked. It reads the conditions as
-// they are now, before a cursor is added to them.
+// counter counts the children of all parents, once, when the first of them is asked. Its listing is a copy from before a
+// cursor is added to the conditions.
 func (l listing[T]) counter(o Org, parents []ids.ID) func(context.Context) (map[ids.ID]int, error) {
 	type total struct {
 		ID ids.ID `bun:"id"`
 		N  int    `bun:"n"`
 	}
-	sql := fmt.Sprintf(`SELECT %s AS id, count(*) AS n FROM %s WHERE %s AND %s = ANY($2)%s GROUP BY 1`, l.parent, l.from, l.seen(l.parent), l.parent, and(l.where))
-	args := append([]any{o.id, parents}, l.args...)
 	var once sync.Once
 	var totals map[ids.ID]int
 	var err error
 	return func(ctx context.Context) (map[ids.ID]int, error) {
 		once.Do(func() {
+			sql := fmt.Sprintf("SELECT %s AS id, count(*) AS n FROM %s WHERE %s AND %s = ANY($2)%s GROUP BY 1", l.parent, l.from, l.seen(l.parent), l.parent, and(l.where))
 			var rows []*total
-			rows, err = query[total](ctx, o.pg, sql, args...)
+			rows, err = query[total](ctx, o.pg, sql, append([]any{o.id, parents}, l.args...)...)
 			totals = make(map[ids.ID]int, len(rows))
 			for _, r := range rows {
 				totals[r.ID] = r.N

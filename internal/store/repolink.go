@@ -187,7 +187,8 @@ func (o Org) AttemptsOfLinks(ctx context.Context, links []ids.ID, in models.Atte
 
 // AttemptsOfVersions is the batch for the attempts that published versions.
 func (o Org) AttemptsOfVersions(ctx context.Context, versions []ids.ID) (map[ids.ID]*models.PublishAttempt, error) {
-	return batch(ctx, o, func(a *models.PublishAttempt) ids.ID { return *a.VersionID }, "publish_attempts t WHERE t.org_id = $1 AND t.version_id = ANY($2) AND t.status = 'PUBLISHED'", versions)
+	return childOf(query[child[models.PublishAttempt]](ctx, o.pg, "SELECT t.version_id AS parent_key, "+selected[models.PublishAttempt](o)+
+		" FROM publish_attempts t WHERE t.org_id = $1 AND t.version_id = ANY($2) AND t.status = 'PUBLISHED'", o.id, versions))
 }
 
 func publishAttemptID(a *models.PublishAttempt) ids.ID { return a.ID }

@@ -161,10 +161,11 @@ func (o Org) ReviewsByID(ctx context.Context, keys []ids.ID) (map[ids.ID]*models
 
 func reviewID(r *models.SuggestionReview) ids.ID { return r.ID }
 
-// ReviewsOfSuggestions is the batch for the reviews of suggestions that we made.
-func (o Org) ReviewsOfSuggestions(ctx context.Context, suggestions []ids.ID) (map[ids.ID]*models.SuggestionReview, error) {
-	return batch(ctx, o, func(r *models.SuggestionReview) ids.ID { return r.SuggestionID }, `suggestion_reviews t
-		WHERE t.org_id = $1 AND t.suggestion_id = ANY($2) AND t.source_id = (SELECT s.source_id FROM eval_suggestions s WHERE s.org_id = t.org_id AND s.id = t.suggestion_id)`, suggestions)
+// ReviewsOfSuggestions is the batch for the reviews of suggestions: of what we suggested for one source, and of whatever
+// clients have called the same on others.
+func (o Org) ReviewsOfSuggestions(ctx context.Context, suggestions []ids.ID) (map[ids.ID][]*models.SuggestionReview, error) {
+	rows, err := query[models.SuggestionReview](ctx, o.pg, "SELECT "+selected[models.SuggestionReview](o)+" FROM suggestion_reviews t WHERE t.org_id = $1 AND t.suggestion_id = ANY($2)", o.id, suggestions)
+	return group(rows, func(r *models.SuggestionReview) ids.ID { return r.SuggestionID }), err
 }
 
 func reviewListing(parent string, f models.ReviewFilter) listing[models.SuggestionReview] {

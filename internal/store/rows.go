@@ -9,10 +9,12 @@ import (
 	"sync"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"skillgraph/internal/ids"
 )
+
+// blockSize bounds the blocks that rows are allocated in, in bytes: larger ones would be rounded up to more than they need.
+const blockSize = 8 << 10
 
 // query reads rows into structs by the names in their bun tags. It keeps one SQL text for all arguments, so that
 // the statement is prepared once a connection, unless the first argument is another way to run it.
@@ -24,22 +26,15 @@ func query[T any](ctx context.Context, pg querier, sql string, args ...any) ([]*
 	}
 	defer rows.Close()
 	var row T // every column of it is written anew for each row, so that where they are has to be found only once
-	layout, at := layoutOf(reflect.TypeFor[T]()), reflect.ValueOf(&row).Elem()
-	targets := make([]any, 0, len(layout.names))
-	for _, f := range rows.FieldDescriptions() {
-		if p, ok := layout.paths[f.Name]; ok {
-			targets = append(targets, at.FieldByIndex(p).Addr().Interface())
-		} else {
-			targets = append(targets, nil) // it is skipped
-		}
-	}
-	out, block := []*T{}, []T(nil)
+	at := reflect.ValueOf(&row).Elem()
+	scan := newScanner(rows, layoutOf(at.Type()), at)
+	out, block, most := []*T{}, []T(nil), max(1, blockSize/max(1, int(at.Type().Size())))
 	for rows.Next() {
-		if err := rows.Scan(targets...); err != nil {
+		if err := scan.scan(rows.RawValues()); err != nil {
 			return nil, fail(ctx, err)
 		}
 		if len(block) == cap(block) {
-			block = make([]T, 0, min(2*cap(block)+4, 128))
+			block = make([]T, 0, min(2*cap(block)+4, most))
 		}
 		block = append(block, row)
 		out = append(out, &block[len(block)-1])
@@ -52,17 +47,12 @@ func spell(sql string, args []any) (string, []any) {
 	out := append(make([]any, 0, len(args)+1), pgx.QueryExecModeCacheStatement)
 	for i, arg := range args {
 		keys, ok := arg.([]ids.ID)
-		if !ok {
-			out = append(out, arg)
-			continue
-		}
-		if len(keys) == 1 {
+		if ok && len(keys) == 1 {
 			if one, ok := alone(sql, "$"+strconv.Itoa(i+1)); ok {
-				sql, out = one, append(out, keys[0])
-				continue
+				sql, arg = one, keys[0]
 			}
 		}
-		out = append(out, pgtype.FlatArray[ids.ID](keys))
+		out = append(out, arg)
 	}
 	return sql, out
 }
@@ -101,7 +91,8 @@ func exec(ctx context.Context, pg querier, sql string, args ...any) (int64, erro
 type layout struct {
 	names []string
 	paths map[string][]int
-	keys  map[string]bool // those that edges are followed by: ids, and what says so
+	ids   map[string]bool // those that are ids of every row
+	keys  map[string]bool // what else edges are followed by: ids that a row may have, and what says so
 }
 
 var layouts sync.Map // reflect.Type -> *layout
@@ -110,7 +101,7 @@ func layoutOf(t reflect.Type) *layout {
 	if l, ok := layouts.Load(t); ok {
 		return l.(*layout)
 	}
-	l := &layout{paths: map[string][]int{}, keys: map[string]bool{}}
+	l := &layout{paths: map[string][]int{}, ids: map[string]bool{}, keys: map[string]bool{}}
 	l.add(t, nil)
 	layouts.Store(t, l)
 	return l
@@ -126,7 +117,8 @@ func (l *layout) add(t reflect.Type, path []int) {
 			l.add(f.Type, at)
 		case name != "" && name != "-":
 			l.names, l.paths[name] = append(l.names, name), at
-			l.keys[name] = f.Type == reflect.TypeFor[ids.ID]() || f.Type == reflect.TypeFor[*ids.ID]() || f.Tag.Get("edge") == "key"
+			l.ids[name] = f.Type == reflect.TypeFor[ids.ID]()
+			l.keys[name] = f.Type == reflect.TypeFor[*ids.ID]() || f.Tag.Get("edge") == "key"
 		}
 	}
 }
@@ -140,10 +132,11 @@ func columns[T any]() string {
 type Columns struct {
 	Model string // the name of its Go type
 	Names map[string]bool
+	Edges bool // and whatever edges are followed by
 }
 
 // Only is the organization for a reader who shows no more than these columns of the rows that a batch reads. Rows have
-// in any case what leads on from them; whatever else they have stays empty.
+// in any case the ids that every row has; whatever else they have stays empty.
 func (o Org) Only(shown *Columns) Org {
 	o.only = shown
 	return o
@@ -157,7 +150,7 @@ func selected[T any](o Org, need ...string) string {
 	}
 	l, out := layoutOf(reflect.TypeFor[T]()), make([]string, 0, 16)
 	for _, name := range l.names {
-		if l.keys[name] || o.only.Names[name] || slices.Contains(need, name) {
+		if o.only.Names[name] || l.ids[name] || o.only.Edges && l.keys[name] || slices.Contains(need, name) {
 			out = append(out, name)
 		}
 	}
@@ -175,6 +168,27 @@ func byID[T any](rows []*T, id func(*T) ids.ID) map[ids.ID]*T {
 	out := make(map[ids.ID]*T, len(rows))
 	for _, r := range rows {
 		out[id(r)] = r
+	}
+	return out
+}
+
+// group arranges rows by what they belong to, in the order in which they come.
+func group[T any](rows []*T, key func(*T) ids.ID) map[ids.ID][]*T {
+	return groupAt(rows, func(i int) ids.ID { return key(rows[i]) })
+}
+
+// groupAt is group where something else knows what a row belongs to. Rows that come together are not copied.
+func groupAt[T any](rows []*T, key func(i int) ids.ID) map[ids.ID][]*T {
+	out := map[ids.ID][]*T{}
+	for first, i := 0, 0; i < len(rows); first = i {
+		of := key(first)
+		for i++; i < len(rows) && key(i) == of; i++ {
+		}
+		if run := rows[first:i:i]; out[of] == nil {
+			out[of] = run
+		} else {
+			out[of] = append(out[of], run...)
+		}
 	}
 	return out
 }

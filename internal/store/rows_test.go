@@ -90,8 +90,15 @@ func TestOnly(t *testing.T) {
 	require.NoError(t, err)
 	found, err := w.acme.Only(only[models.EvalSuite]("name")).SuitesByID(t.Context(), []ids.ID{f.suite})
 	require.NoError(t, err)
-	got, want := found[f.suite], whole[f.suite]
-	require.Equal(t, &models.EvalSuite{OrgID: want.OrgID, ID: want.ID, SourceID: want.SourceID, CreatedByID: want.CreatedByID, SuiteSettings: models.SuiteSettings{Name: want.Name}}, got)
+	want := whole[f.suite]
+	bare := &models.EvalSuite{OrgID: want.OrgID, ID: want.ID, SuiteSettings: models.SuiteSettings{Name: want.Name}}
+	require.Equal(t, bare, found[f.suite])
+	leading := only[models.EvalSuite]("name")
+	leading.Edges = true
+	found, err = w.acme.Only(leading).SuitesByID(t.Context(), []ids.ID{f.suite})
+	require.NoError(t, err)
+	bare.SourceID, bare.CreatedByID = want.SourceID, want.CreatedByID
+	require.Equal(t, bare, found[f.suite])
 	found, err = w.acme.Only(only[models.Skill]("name")).SuitesByID(t.Context(), []ids.ID{f.suite})
 	require.NoError(t, err)
 	require.Equal(t, want, found[f.suite], "columns of something else say nothing about it")

@@ -123,12 +123,3 @@ func (o Org) ConfusionsOf(ctx context.Context, skills []ids.ID, first int) (map[
 			ORDER BY t.sessions DESC, t.other_id LIMIT $3) c ORDER BY c.skill_id, c.sessions DESC, c.other_id`, o.id, skills, first)
 	return group(rows, func(c *models.SkillConfusion) ids.ID { return c.SkillID }), err
 }
-
-// group arranges rows by what they belong to, in the order in which they come.
-func group[T any](rows []*T, key func(*T) ids.ID) map[ids.ID][]*T {
-	out := map[ids.ID][]*T{}
-	for _, r := range rows {
-		out[key(r)] = append(out[key(r)], r)
-	}
-	return out
-}

@@ -78,6 +78,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	cfg.ConnConfig.Tracer = s.statements
 	cfg.AfterConnect = func(_ context.Context, c *pgx.Conn) error { // times are read as they are made: in UTC
 		c.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}})
+		registerKeys(c.TypeMap())
 		return nil
 	}
 	if s.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {

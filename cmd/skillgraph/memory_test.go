@@ -1,0 +1,58 @@
+package main
+
+import (
+	"math"
+	"runtime"
+	"runtime/debug"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestMemoryLimit(t *testing.T) {
+	t.Parallel()
+	const mib = 1 << 20
+	for _, row := range []struct{ has, used, want int64 }{
+		{math.MaxInt64, 5 * mib, 50 * mib},
+		{50 * mib, 5 * mib, 50 * mib},
+		{50 * mib, 25 * mib, 50 * mib},
+		{50 * mib, 100 * mib, 200 * mib}, // at once, so that the collector is never short of room
+		{200 * mib, 80 * mib, 200 * mib},
+		{200 * mib, 40 * mib, 80 * mib},
+		{200 * mib, 0, 50 * mib},
+	} {
+		require.Equal(t, row.want, memoryLimit(row.has, row.used), "%+v", row)
+	}
+}
+
+func TestMakeRoom(t *testing.T) { //nolint:paralleltest // it sets what the whole process has
+	limit, percent := debug.SetMemoryLimit(-1), debug.SetGCPercent(100)
+	t.Cleanup(func() {
+		debug.SetMemoryLimit(limit)
+		debug.SetGCPercent(percent)
+	})
+	t.Setenv("GOGC", "100")
+	makeRoom()
+	require.Equal(t, limit, debug.SetMemoryLimit(-1), "the operator has decided")
+	t.Setenv("GOGC", "")
+	t.Setenv("GOMEMLIMIT", "")
+	makeRoom()
+	require.EqualValues(t, smallMemory, debug.SetMemoryLimit(-1))
+	kept := make([]byte, 100<<20)
+	runtime.GC()
+	require.Eventually(t, func() bool { return debug.SetMemoryLimit(-1) >= 200<<20 }, 10*time.Second, time.Millisecond)
+	runtime.KeepAlive(kept)
+}
+
+func TestAfterCollection(t *testing.T) {
+	t.Parallel()
+	var times atomic.Int64
+	afterCollection(func() { times.Add(1) })
+	for n := range int64(3) {
+		require.Eventually(t, func() bool { return times.Load() > n }, 10*time.Second, time.Millisecond)
+		runtime.GC()
+	}
+	require.Eventually(t, func() bool { return times.Load() > 3 }, 10*time.Second, time.Millisecond)
+}
