@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +49,11 @@ func TestTime(t *testing.T) {
 		_, err := models.UnmarshalTime(garbage)
 		require.EqualError(t, err, "must be a time in RFC 3339, such as 2026-11-15T01:02:03Z", "%v", garbage)
 		require.Equal(t, errs.Invalid, errs.CodeOf(err))
+	}
+	for range 1000 {
+		at := time.UnixMicro(rand.Int64N(253_402_300_800_000_000)).In(time.FixedZone("", rand.IntN(86_400)-43_200))
+		require.Equal(t, at.UTC().Format(`"2006-01-02T15:04:05.000Z"`), string(models.AppendTime(nil, at)))
+		require.Equal(t, at.Format(`"2006-01-02"`), string(models.Date(at).AppendGQL(nil)))
 	}
 	require.Equal(t, `"2026-11-15T01:02:03.456Z"`, written(models.MarshalTime(time.Date(2026, 11, 15, 2, 2, 3, 456_999_999, time.FixedZone("", 3600)))))
 }

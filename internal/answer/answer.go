@@ -35,7 +35,8 @@ func From(ctx context.Context) *Buffer {
 	}
 	if b.lent == nil {
 		b.lent = pool.Get().(*[]byte)
-		b.B = append((*b.lent)[:0], b.head...)
+		b.B = *b.lent
+		b.B = append(b.B[:0], b.head...)
 	}
 	return b
 }

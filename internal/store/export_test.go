@@ -1,5 +1,7 @@
 package store
 
+import "context"
+
 // BlobReferences lists the columns that refer to blobs, as table.column.
 func BlobReferences() []string {
 	out := []string{}
@@ -14,4 +16,9 @@ func ReferToBlobs(table, column string) (undo func()) {
 	before := blobReferences
 	blobReferences = append(blobReferences[:len(before):len(before)], struct{ table, column string }{table, column})
 	return func() { blobReferences = before }
+}
+
+// Query reads rows of any statement.
+func Query[T any](ctx context.Context, s *Store, sql string, args ...any) ([]*T, error) {
+	return query[T](ctx, s.pool, sql, args...)
 }

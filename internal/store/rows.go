@@ -179,16 +179,18 @@ func group[T any](rows []*T, key func(*T) ids.ID) map[ids.ID][]*T {
 
 // groupAt is group where something else knows what a row belongs to. Rows that come together are not copied.
 func groupAt[T any](rows []*T, key func(i int) ids.ID) map[ids.ID][]*T {
-	out := map[ids.ID][]*T{}
-	for first, i := 0, 0; i < len(rows); first = i {
-		of := key(first)
-		for i++; i < len(rows) && key(i) == of; i++ {
+	out, first := map[ids.ID][]*T{}, 0
+	for i := range rows {
+		of := key(i)
+		if i+1 < len(rows) && key(i+1) == of {
+			continue
 		}
-		if run := rows[first:i:i]; out[of] == nil {
+		if run := rows[first : i+1 : i+1]; out[of] == nil {
 			out[of] = run
 		} else {
 			out[of] = append(out[of], run...)
 		}
+		first = i + 1
 	}
 	return out
 }

@@ -1,0 +1,53 @@
+package level_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/99designs/gqlgen/graphql"
+	gqlgen "github.com/99designs/gqlgen/graphql/executor"
+	"github.com/stretchr/testify/require"
+
+	"skillgraph/graph/generated"
+	"skillgraph/graph/level"
+)
+
+// Who comes when all turns are taken waits for one to end, unless it is given up.
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	turn, taken := level.Turns(2)
+	end := turn(t.Context())
+	defer turn(t.Context())()
+	ctx, giveUp := context.WithCancel(t.Context())
+	giveUp()
+	turn(ctx)()
+	require.Equal(t, 2, taken(), "whoever gives up ends nobody's turn")
+	next := make(chan func())
+	go func() { next <- turn(t.Context()) }()
+	select {
+	case <-next:
+		require.Fail(t, "there was no turn left")
+	default:
+	}
+	end()
+	(<-next)()
+	require.Equal(t, 1, taken())
+}
+
+// Only queries that wait for nothing but the database take turns.
+func TestWhoTakesTurns(t *testing.T) {
+	t.Parallel()
+	of := generated.Config{}
+	inner := generated.NewExecutableSchema(of)
+	s, exec := level.New(inner, generated.Level(of)), gqlgen.New(inner)
+	for query, want := range map[string]bool{
+		`{ skills { totalCount nodes { registryEntry { name versions { nodes { version } pageInfo { endCursor } } } dailyStats { date } } } }`: true,
+		`{ organization { skills { nodes { id } } } }`:                                     true,
+		`{ entries { nodes { versions { nodes { file(path: "SKILL.md") { text } } } } } }`: false,
+		`{ skill(name: "a") { id } }`:                                                      false,
+	} {
+		op, errs := exec.CreateOperationContext(graphql.StartOperationTrace(t.Context()), &graphql.RawParams{Query: query})
+		require.Empty(t, errs, query)
+		require.Equal(t, want, s.TakesTurns(op), query)
+	}
+}
