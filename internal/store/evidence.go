@@ -31,11 +31,18 @@ func (SuggestJob) InsertOpts() river.InsertOpts {
 	}}}
 }
 
-// noteSessions remembers sessions whose records have changed, where there is a source that they may matter to.
+// noteSessions remembers sessions whose records have changed, where there is a source that they may matter to. One that is
+// noted already is held until the change is there to be read: Suggest would else forget it after reading what was there before.
 func (o Org) noteSessions(ctx context.Context, sessions []string) error {
-	noted, err := exec(ctx, o.pg, `INSERT INTO suggestion_queue (org_id, backlog, session_id) SELECT $1, false, s FROM unnest($2::text[]) AS s
-		WHERE EXISTS (SELECT FROM cloud_sources c WHERE c.org_id = $1 AND c.skill_id IS NOT NULL) ON CONFLICT DO NOTHING`, o.id, sessions)
-	if err != nil || noted == 0 {
+	type row struct {
+		New int `bun:"new"`
+	}
+	noted, err := query[row](ctx, o.pg, `WITH noted AS (
+			INSERT INTO suggestion_queue (org_id, backlog, session_id) SELECT $1, false, s FROM unnest($2::text[]) AS s
+			WHERE EXISTS (SELECT FROM cloud_sources c WHERE c.org_id = $1 AND c.skill_id IS NOT NULL) ORDER BY s
+			ON CONFLICT (org_id, backlog, session_id) DO UPDATE SET backlog = excluded.backlog RETURNING xmax = 0 AS new
+		) SELECT count(*) FILTER (WHERE new) AS new FROM noted`, o.id, sessions)
+	if err != nil || noted[0].New == 0 {
 		return err
 	}
 	return o.enqueue(ctx, SuggestJob{o.id})
@@ -67,7 +74,7 @@ func (o Org) Suggest(ctx context.Context) (int, error) {
 			SessionID string `bun:"session_id"`
 		}
 		rows, err := query[row](ctx, o.pg, `DELETE FROM suggestion_queue t USING (
-				SELECT backlog, session_id FROM suggestion_queue WHERE org_id = $1 ORDER BY backlog, session_id LIMIT $2
+				SELECT backlog, session_id FROM suggestion_queue WHERE org_id = $1 ORDER BY backlog, session_id LIMIT $2 FOR UPDATE SKIP LOCKED
 			) n WHERE t.org_id = $1 AND t.backlog = n.backlog AND t.session_id = n.session_id RETURNING t.session_id`, o.id, suggestBatch)
 		if err != nil || len(rows) == 0 {
 			return 0, err
@@ -106,7 +113,8 @@ func (o Org) noteLinks(ctx context.Context) error {
 			UNION SELECT session_id FROM improvement_signals WHERE org_id = $1 AND skill_id = ANY($3)
 			UNION SELECT e.session_id FROM eval_suggestions t JOIN suggestion_evidence e ON e.org_id = t.org_id AND e.suggestion_id = t.id
 				WHERE t.org_id = $1 AND t.source_id = ANY($2) AND e.session_id IS NOT NULL
-		) s ON CONFLICT DO NOTHING`, o.id, column(rows, func(r *row) ids.ID { return r.ID }), column(rows, func(r *row) *ids.ID { return r.SkillID }))
+			ORDER BY session_id
+		) s ON CONFLICT (org_id, backlog, session_id) DO UPDATE SET backlog = excluded.backlog`, o.id, column(rows, func(r *row) ids.ID { return r.ID }), column(rows, func(r *row) *ids.ID { return r.SkillID }))
 	return err
 }
 

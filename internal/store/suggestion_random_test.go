@@ -298,3 +298,33 @@ func TestSuggestionsAtOnce(t *testing.T) {
 	s.suggest(t)
 	require.NotEmpty(t, s.requireSuggestions(t))
 }
+
+// A session that somebody is still telling about is left in the queue; and who tells about one that is there already holds it.
+func TestNotedSessions(t *testing.T) {
+	t.Parallel()
+	s := newTelemetry(t, store.Options{})
+	s.source(t, "skill 0")
+	c := models.Canonical{Sessions: []models.SessionRecord{{SessionID: "s"}}}
+	s.push(t, c)
+	tx, err := s.conn.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "SELECT FROM suggestion_queue FOR UPDATE")
+	require.NoError(t, err)
+	n, err := s.Suggest(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, n)
+	told := make(chan error, 1)
+	go func() {
+		_, err := s.Push(t.Context(), &models.Push{ID: ids.New(ids.Push, noon), Canonical: c})
+		told <- err
+	}()
+	for waiting := 0; waiting == 0; {
+		require.Empty(t, told, "it does not wait")
+		require.NoError(t, tx.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&waiting))
+	}
+	require.NoError(t, tx.Commit(t.Context()))
+	require.NoError(t, <-told)
+	n, err = s.Suggest(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+}
