@@ -46,7 +46,8 @@ func StartCluster(ctx context.Context) (stop func(), url string, err error) {
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
 		parent = "/dev/shm"
 	}
-	dir, err := os.MkdirTemp(parent, "skillgraph-test-")
+	sweep(filepath.Join(parent, clusters+"*"))
+	dir, err := os.MkdirTemp(parent, clusters)
 	if err != nil {
 		return nil, "", err
 	}
@@ -59,6 +60,19 @@ func StartCluster(ctx context.Context) (stop func(), url string, err error) {
 		_ = srv.Stop()
 		_ = os.RemoveAll(dir)
 	}, srv.URL("postgres"), nil
+}
+
+// clusters begin with this.
+const clusters = "skillgraph-test-"
+
+// sweep removes what tests that were killed have left in memory.
+func sweep(pattern string) {
+	left, _ := filepath.Glob(pattern) // fails only for a bad pattern
+	for _, dir := range left {
+		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > time.Minute && postgres.Abandoned(dir) {
+			_ = os.RemoveAll(dir)
+		}
+	}
 }
 
 var template = sync.OnceValues(func() (string, error) {

@@ -20,6 +20,7 @@ func TestDiesWithItsOwner(t *testing.T) {
 	o := madeOptions(t)
 	owner := spawn(t, job{Do: "start", Row: "kept", Options: o}, nil)
 	owner.ready(t)
+	require.False(t, Abandoned(o.Dir))
 	owner.kill(t)
 	s := start(t, o) // at once: the old PostgreSQL may still be stopping
 	require.Equal(t, []string{"kept"}, notes(t, s))
@@ -29,6 +30,8 @@ func TestDiesWithItsOwner(t *testing.T) {
 	owner.ready(t)
 	owner.kill(t)
 	requireGone(t, o) // without our help
+	require.True(t, Abandoned(o.Dir))
+	require.False(t, Abandoned(t.TempDir()), "there is no cluster")
 }
 
 // The old PostgreSQL may take its time to stop: until it is gone, the next one waits.

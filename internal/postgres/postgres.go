@@ -100,6 +100,17 @@ func Join(ctx context.Context, o Options) (*Server, error) {
 	return s, err
 }
 
+// Abandoned reports whether there is a cluster in the directory that nobody runs.
+func Abandoned(dir string) bool {
+	path := filepath.Join(dir, "owner.lock")
+	if _, err := os.Stat(path); err != nil {
+		return false
+	}
+	owner, err := tryLock(path, syscall.LOCK_EX)
+	unlock(owner)
+	return err == nil && owner != nil
+}
+
 // URL is where pgx and libpq find a database of the cluster.
 func (s *Server) URL(database string) string {
 	q := url.Values{"host": {s.socket}, "port": {port}, "sslmode": {"disable"}}

@@ -36,8 +36,13 @@ var mutants = []mutant{
 	{"the error of a batch is lost", "graph/loader/call.go", "return at.found[key], at.err", "if BUG { return at.found[key], nil }; return at.found[key], at.err"},
 	{"keys beyond the first are forgotten", "graph/loader/call.go", "b.open.keys = append(b.open.keys, key)", "if !BUG || len(b.open.keys) == 0 { b.open.keys = append(b.open.keys, key) }"},
 	{"every key is read on its own", "graph/loader/call.go", "if b.open == nil ||", "if BUG || b.open == nil ||"},
-	{"edges found at once lead nowhere", "graph/level/run.go", "if !g.op.deep {", "if !g.op.deep || BUG && g.op.edge {"},
-	{"what a call has panicked with is lost", "graph/level/write.go", "case a.panicked:", "case a.panicked && BUG:\n\t\treturn w.null()\n\tcase a.panicked:"},
+	{"edges found at once lead nowhere", "graph/level/run.go", "if !g.op.deep {", "if !g.op.deep || BUG && g.op.edge != \"\" {"},
+	{"what a call has panicked with is lost", "graph/level/write.go", "w.fail(o, p.error)", "if !BUG { w.fail(o, p.error) }"},
+	{"only the first column that is shown is read", "graph/level/prune.go", "case o.Column != \"\":", "case BUG && o.Column != \"\" && len(columns.Names) > 0:\n\t\tcase o.Column != \"\":"},
+	{"what is computed needs no columns", "graph/level/prune.go", "case row:\n\t\t\treturn false", "case row && !BUG:\n\t\t\treturn false"},
+	{"an edge shows everywhere what it shows first", "graph/level/prune.go", "maps.Copy(all.Names, shown.Names)", "if !BUG { maps.Copy(all.Names, shown.Names) }"},
+	{"rows lack what edges are followed by", "graph/level/prune.go", "columns.Edges = true", "columns.Edges = !BUG"},
+	{"who computes gets what others show", "graph/loader/call.go", "b.shown != nil && b.shown != shown {", "b.shown != nil && b.shown != shown && !BUG {"},
 }
 
 // number is the variable that says which bug is out, from 1; 0 is none.
