@@ -44,11 +44,16 @@ func query[T any](ctx context.Context, pg querier, sql string, args ...any) ([]*
 
 // spell prepares a statement and its arguments for the driver.
 func spell(sql string, args []any) (string, []any) {
-	out := append(make([]any, 0, len(args)+1), pgx.QueryExecModeCacheStatement)
+	out, first := append(make([]any, 0, len(args)+1), pgx.QueryExecModeCacheStatement), 0
 	for i, arg := range args {
-		keys, ok := arg.([]ids.ID)
-		if ok && len(keys) == 1 {
-			if one, ok := alone(sql, "$"+strconv.Itoa(i+1)); ok {
+		switch keys := arg.(type) {
+		case pgx.QueryExecMode:
+			first = i + 1
+		case []ids.ID:
+			if len(keys) != 1 {
+				break
+			}
+			if one, ok := alone(sql, "$"+strconv.Itoa(i+1-first)); ok {
 				sql, arg = one, keys[0]
 			}
 		}

@@ -115,6 +115,10 @@ func TestKeys(t *testing.T) {
 			require.Equal(t, keys, got)
 		}
 	}
+	a, b := ids.New(ids.Skill, time.Now()), ids.New(ids.Skill, time.Now())
+	rows, err := store.Query[row](t.Context(), w.Store, "SELECT k.id FROM unnest($1::uuid[]) AS k(id) WHERE k.id = ANY($2)", pgx.QueryExecModeCacheDescribe, []ids.ID{a, b}, []ids.ID{b})
+	require.NoError(t, err, "a way to run it is no argument")
+	require.Equal(t, []*row{{b}}, rows)
 	for _, none := range [][]ids.ID{nil, {}} {
 		rows, err := store.Query[struct {
 			Null bool `bun:"is_null"`
