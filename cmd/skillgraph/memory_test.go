@@ -14,16 +14,20 @@ import (
 func TestMemoryLimit(t *testing.T) {
 	t.Parallel()
 	const mib = 1 << 20
-	for _, row := range []struct{ has, used, want int64 }{
-		{math.MaxInt64, 5 * mib, 50 * mib},
-		{50 * mib, 5 * mib, 50 * mib},
-		{50 * mib, 25 * mib, 50 * mib},
-		{50 * mib, 100 * mib, 200 * mib}, // at once, so that the collector is never short of room
-		{200 * mib, 80 * mib, 200 * mib},
-		{200 * mib, 40 * mib, 80 * mib},
-		{200 * mib, 0, 50 * mib},
+	for _, row := range []struct {
+		has  int64
+		m    memory
+		want int64
+	}{
+		{math.MaxInt64, memory{live: 5 * mib, beside: 8 * mib}, 54 * mib},
+		{54 * mib, memory{live: 5 * mib, beside: 8 * mib}, 54 * mib},
+		{54 * mib, memory{live: 20 * mib, beside: 14 * mib}, 54 * mib},
+		{54 * mib, memory{live: 92 * mib, beside: 8 * mib}, 216 * mib}, // at once, so that the collector is never short of room
+		{54 * mib, memory{live: 5 * mib, beside: 152 * mib}, 216 * mib},
+		{216 * mib, memory{live: 60 * mib, beside: 8 * mib}, 216 * mib},
+		{216 * mib, memory{live: 20 * mib, beside: 8 * mib}, 54 * mib},
 	} {
-		require.Equal(t, row.want, memoryLimit(row.has, row.used), "%+v", row)
+		require.Equal(t, row.want, memoryLimit(row.has, row.m), "%+v", row)
 	}
 }
 
@@ -39,7 +43,7 @@ func TestMakeRoom(t *testing.T) { //nolint:paralleltest // it sets what the whol
 	t.Setenv("GOGC", "")
 	t.Setenv("GOMEMLIMIT", "")
 	makeRoom()
-	require.EqualValues(t, smallMemory, debug.SetMemoryLimit(-1))
+	require.InDelta(t, smallHeap, debug.SetMemoryLimit(-1), 40<<20)
 	kept := make([]byte, 100<<20)
 	runtime.GC()
 	require.Eventually(t, func() bool { return debug.SetMemoryLimit(-1) >= 200<<20 }, 10*time.Second, time.Millisecond)
