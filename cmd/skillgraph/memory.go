@@ -38,7 +38,7 @@ func memoryLimit(has int64, m memory) int64 {
 	if want <= has && want > has/2 {
 		return has
 	}
-	return want + want/8 // and not again for a little more
+	return want
 }
 
 func readMemory() memory {

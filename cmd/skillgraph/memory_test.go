@@ -19,13 +19,13 @@ func TestMemoryLimit(t *testing.T) {
 		m    memory
 		want int64
 	}{
-		{math.MaxInt64, memory{live: 5 * mib, beside: 8 * mib}, 54 * mib},
-		{54 * mib, memory{live: 5 * mib, beside: 8 * mib}, 54 * mib},
-		{54 * mib, memory{live: 20 * mib, beside: 14 * mib}, 54 * mib},
-		{54 * mib, memory{live: 92 * mib, beside: 8 * mib}, 216 * mib}, // at once, so that the collector is never short of room
-		{54 * mib, memory{live: 5 * mib, beside: 152 * mib}, 216 * mib},
-		{216 * mib, memory{live: 60 * mib, beside: 8 * mib}, 216 * mib},
-		{216 * mib, memory{live: 20 * mib, beside: 8 * mib}, 54 * mib},
+		{math.MaxInt64, memory{live: 5 * mib, beside: 8 * mib}, 48 * mib},
+		{48 * mib, memory{live: 5 * mib, beside: 8 * mib}, 48 * mib},
+		{48 * mib, memory{live: 20 * mib, beside: 8 * mib}, 48 * mib},
+		{48 * mib, memory{live: 96 * mib, beside: 8 * mib}, 200 * mib}, // at once, so that the collector is never short of room
+		{48 * mib, memory{live: 5 * mib, beside: 160 * mib}, 200 * mib},
+		{200 * mib, memory{live: 60 * mib, beside: 8 * mib}, 200 * mib},
+		{200 * mib, memory{live: 20 * mib, beside: 8 * mib}, 48 * mib},
 	} {
 		require.Equal(t, row.want, memoryLimit(row.has, row.m), "%+v", row)
 	}

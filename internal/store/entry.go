@@ -13,10 +13,8 @@ import (
 const (
 	visible  = "(e.org_id = $1 OR e.visibility <> 'ORG')"
 	visibleT = "(t.org_id = $1 OR t.visibility <> 'ORG')"
-	// ofVisible is the condition on what hangs on an entry.
-	ofVisible = "EXISTS (SELECT FROM registry_entries e WHERE e.id = t.entry_id AND " + visible + ")"
-	// parentVisible is the same where lists hang on entries.
-	parentVisible = "EXISTS (SELECT FROM registry_entries e WHERE e.id = ? AND " + visible + ")"
+	// ofVisible is the condition on versions, as t: the entries of our own need not be looked at.
+	ofVisible = "(t.org_id = $1 OR (SELECT e.visibility <> 'ORG' FROM registry_entries e WHERE e.id = t.entry_id))"
 )
 
 // EntriesByID is the batch for every edge to an entry.

@@ -59,7 +59,7 @@ func (o order[T]) cursor(row *T) models.Cursor {
 type listing[T any] struct {
 	from   string // the table, as t, with its joins
 	idCol  string // t.id where empty
-	scope  string // whose rows may be seen, ? being the parent; those of the organization where empty
+	scope  string // whose rows may be seen; those of the organization where empty
 	parent string // the column that holds the parent's id; t.org_id for the lists of the organization
 	where  []string
 	args   []any
@@ -74,9 +74,6 @@ func (l *listing[T]) filter(cond string, args ...any) {
 	}
 	l.where = append(l.where, cond)
 }
-
-// seen is the condition on the rows of a parent, or on the parent itself, which is then looked at only once.
-func (l listing[T]) seen(parent string) string { return strings.ReplaceAll(l.scope, "?", parent) }
 
 // pages cuts one page for each parent with one statement, and counts them all with one more if anybody asks.
 func pages[T any](ctx context.Context, o Org, l listing[T], parents []ids.ID, w models.Window) (map[ids.ID]*models.Connection[T], error) {
@@ -131,7 +128,7 @@ func pages[T any](ctx context.Context, o Org, l listing[T], parents []ids.ID, w 
 func (l listing[T]) cut(ctx context.Context, o Org, parents []ids.ID, sort string, w models.Window) (map[ids.ID][]*T, error) {
 	n := len(l.args) + 2
 	sql := func(parent string) string {
-		return fmt.Sprintf("SELECT %s FROM %s WHERE %s AND %s = %s%s ORDER BY %s LIMIT $%d OFFSET $%d", selected[T](o, l.order.reads()...), l.from, l.seen(parent), l.parent, parent, and(l.where), sort, n+1, n+2)
+		return fmt.Sprintf("SELECT %s FROM %s WHERE %s AND %s = %s%s ORDER BY %s LIMIT $%d OFFSET $%d", selected[T](o, l.order.reads()...), l.from, l.scope, l.parent, parent, and(l.where), sort, n+1, n+2)
 	}
 	args := append(append([]any{o.id, nil}, l.args...), w.Limit+1, w.Offset)
 	if len(parents) == 1 { // most lists: PostgreSQL plans this once and for all
@@ -175,7 +172,7 @@ func (l listing[T]) counter(o Org, parents []ids.ID) func(context.Context) (map[
 	var err error
 	return func(ctx context.Context) (map[ids.ID]int, error) {
 		once.Do(func() {
-			sql := fmt.Sprintf("SELECT %s AS id, count(*) AS n FROM %s WHERE %s AND %s = ANY($2)%s GROUP BY 1", l.parent, l.from, l.seen(l.parent), l.parent, and(l.where))
+			sql := fmt.Sprintf("SELECT %s AS id, count(*) AS n FROM %s WHERE %s AND %s = ANY($2)%s GROUP BY 1", l.parent, l.from, l.scope, l.parent, and(l.where))
 			var rows []*total
 			rows, err = query[total](ctx, o.pg, sql, append([]any{o.id, parents}, l.args...)...)
 			totals = make(map[ids.ID]int, len(rows))

@@ -68,7 +68,7 @@ var versionOrders = map[models.VersionOrder]order[models.RegistryVersion]{
 // VersionsOf lists the versions of entries.
 func (o Org) VersionsOf(ctx context.Context, entries []ids.ID, in models.VersionList) (map[ids.ID]*models.RegistryVersionConnection, error) {
 	return pages(ctx, o, listing[models.RegistryVersion]{
-		from: "registry_versions t", scope: parentVisible, parent: "t.entry_id", order: versionOrders[in.OrderBy],
+		from: "registry_versions t", scope: ofVisible, parent: "t.entry_id", order: versionOrders[in.OrderBy],
 	}, entries, in.Window)
 }
 
