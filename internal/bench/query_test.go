@@ -21,8 +21,8 @@ import (
 // Each question is asked so many times for so long, of everybody in turn, so that whatever else the machine does hits
 // all alike.
 const (
-	queryRound  = 400 * time.Millisecond
-	queryRounds = 6
+	queryRound  = 200 * time.Millisecond
+	queryRounds = 20
 )
 
 // contender is somebody who answers a question, and what that took.
