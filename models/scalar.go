@@ -24,19 +24,23 @@ func MarshalTime(t time.Time) graphql.Marshaler {
 	return graphql.WriterFunc(func(w io.Writer) { _, _ = w.Write(AppendTime(nil, t)) })
 }
 
-// AppendTime writes it to bytes, in RFC 3339 in UTC with milliseconds: by hand, as long answers are full of times.
-func AppendTime(b []byte, t time.Time) []byte {
+// AppendTime writes it to bytes.
+func AppendTime(b []byte, t time.Time) []byte { return append(AppendInstant(append(b, '"'), t), '"') }
+
+// AppendInstant writes a time in RFC 3339, in UTC with milliseconds: by hand, as long answers are full of them.
+func AppendInstant(b []byte, t time.Time) []byte {
 	t = t.UTC()
 	hour, minute, second := t.Clock()
-	b = appendDay(append(b, '"'), t)
+	b = AppendDay(b, t)
 	b = appendDigits(append(b, 'T'), hour, 2)
 	b = appendDigits(append(b, ':'), minute, 2)
 	b = appendDigits(append(b, ':'), second, 2)
 	b = appendDigits(append(b, '.'), t.Nanosecond()/int(time.Millisecond), 3)
-	return append(b, 'Z', '"')
+	return append(b, 'Z')
 }
 
-func appendDay(b []byte, t time.Time) []byte {
+// AppendDay writes the day of a time, where the time is.
+func AppendDay(b []byte, t time.Time) []byte {
 	year, month, day := t.Date()
 	b = appendDigits(b, year, 4)
 	b = appendDigits(append(b, '-'), int(month), 2)
@@ -87,7 +91,7 @@ func (d Date) MarshalGQL(w io.Writer) { _, _ = w.Write(d.AppendGQL(nil)) }
 
 // AppendGQL writes it to bytes.
 func (d Date) AppendGQL(b []byte) []byte {
-	return append(appendDay(append(b, '"'), time.Time(d)), '"')
+	return append(AppendDay(append(b, '"'), time.Time(d)), '"')
 }
 
 // UnmarshalGQL reads a day.

@@ -57,6 +57,7 @@ func (s *Schema) newPlan(oc *graphql.OperationContext) *plan {
 	}
 	p.plan.root = root
 	p.prune()
+	p.plan.lists = p.listing()
 	return p.plan
 }
 

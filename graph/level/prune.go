@@ -2,6 +2,7 @@ package level
 
 import (
 	"maps"
+	"slices"
 
 	"skillgraph/internal/store"
 )
@@ -10,26 +11,21 @@ import (
 // followed at several places has one set of columns for all of them, so that what was read at one place serves the others.
 func (p *planner) prune() {
 	edges := map[string]*store.Columns{}
-	p.plan.lists = true
 	for _, o := range p.plan.calls {
-		if o.Kind == Resolving && o.edge == "" && !p.isPage(o) {
-			p.plan.lists = false
-		}
 		if len(o.kids) != 1 || o.edge == "" && !p.isPage(o) {
 			continue
 		}
+		if o.shown = (&store.Columns{Names: map[string]bool{}}); !p.shown(o.kids[0], o.shown) {
+			o.shown = nil
+		}
 		all, known := edges[o.edge]
-		shown := &store.Columns{Names: map[string]bool{}}
 		switch {
-		case !p.shown(o.kids[0], shown):
-			edges[o.edge] = nil
 		case o.edge == "":
-			o.shown = shown
-		case !known:
-			edges[o.edge] = shown
+		case !known || o.shown == nil:
+			edges[o.edge] = o.shown
 		case all != nil:
-			maps.Copy(all.Names, shown.Names)
-			all.Edges = all.Edges || shown.Edges
+			maps.Copy(all.Names, o.shown.Names)
+			all.Edges = all.Edges || o.shown.Edges
 		}
 	}
 	for _, o := range p.plan.calls {
@@ -37,6 +33,11 @@ func (p *planner) prune() {
 			o.shown = edges[o.edge]
 		}
 	}
+}
+
+// listing reports whether the calls are edges and pages, and nothing else.
+func (p *planner) listing() bool {
+	return !slices.ContainsFunc(p.plan.calls, func(o *op) bool { return o.Kind == Resolving && o.edge == "" && !p.isPage(o) })
 }
 
 // isPage reports whether a field of the root is a page: its resolver has nothing to do with the rows but to hand them on.
@@ -57,7 +58,7 @@ func (p *planner) shown(n *node, columns *store.Columns) bool {
 			columns.Edges = true
 		case row:
 			return false
-		case len(o.kids) > 1:
+		case len(o.kids) > 1: // of several types
 			return false
 		case len(o.kids) == 1 && !p.shown(o.kids[0], columns):
 			return false

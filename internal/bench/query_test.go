@@ -148,9 +148,11 @@ func scans(t *testing.T, s *apitest.Server) map[string]int64 {
 	conn, err := pgx.Connect(t.Context(), s.Database)
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()
-	for others := 1; others > 0; { // who goes tells on leaving what it has read
-		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name <> 'skillgraph'").Scan(&others))
-	}
+	require.Eventually(t, func() bool { // who goes tells on leaving what it has read
+		var others int
+		err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name <> 'skillgraph'").Scan(&others)
+		return err == nil && others == 0
+	}, 20*time.Second, 10*time.Millisecond)
 	rows, err := conn.Query(t.Context(), "SELECT relname, seq_scan FROM pg_stat_user_tables WHERE n_live_tup > 10000")
 	require.NoError(t, err)
 	out := map[string]int64{}

@@ -9,6 +9,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"skillgraph/models"
 )
 
 // PostgreSQL's own text and JSON would cost it twice and five times the time of its binary format; to spell that is little work
@@ -28,9 +30,10 @@ var (
 	document = kind{sql: "json"}
 	uuid     = kind{sql: "uuid", quoted: true, spell: appendUUID}
 	instant  = kind{sql: "timestamptz", quoted: true, spell: func(to, v []byte) []byte {
-		return epoch.Add(time.Duration(number(v))*time.Microsecond).AppendFormat(to, "2006-01-02T15:04:05.000Z")
+		at, _ := moment(number(v))
+		return models.AppendInstant(to, at)
 	}}
-	day   = kind{sql: "date", quoted: true, spell: func(to, v []byte) []byte { return epoch.AddDate(0, 0, int(number(v))).AppendFormat(to, time.DateOnly) }}
+	day   = kind{sql: "date", quoted: true, spell: func(to, v []byte) []byte { return models.AppendDay(to, epoch.AddDate(0, 0, int(number(v)))) }}
 	whole = kind{sql: "bigint", spell: func(to, v []byte) []byte { return strconv.AppendInt(to, number(v), 10) }}
 	share = kind{sql: "float8", spell: func(to, v []byte) []byte {
 		return strconv.AppendFloat(to, math.Float64frombits(uint64(number(v))), 'g', -1, 64)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"skillgraph/internal/errs"
@@ -376,7 +377,12 @@ func TestSyncWhileDeleted(t *testing.T) {
 // requireWaiting returns when so many connections wait for a lock.
 func (w world) requireWaiting(t *testing.T, n int) {
 	t.Helper()
-	conn, waiting := w.conn(t), 0
+	requireWaiting(t, w.conn(t), n)
+}
+
+func requireWaiting(t *testing.T, conn *pgx.Conn, n int) {
+	t.Helper()
+	waiting := 0
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for waiting != n {

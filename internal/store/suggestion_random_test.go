@@ -318,10 +318,7 @@ func TestNotedSessions(t *testing.T) {
 		_, err := s.Push(t.Context(), &models.Push{ID: ids.New(ids.Push, noon), Canonical: c})
 		told <- err
 	}()
-	for waiting := 0; waiting == 0; {
-		require.Empty(t, told, "it does not wait")
-		require.NoError(t, tx.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&waiting))
-	}
+	requireWaiting(t, s.conn, 1)
 	require.NoError(t, tx.Commit(t.Context()))
 	require.NoError(t, <-told)
 	n, err = s.Suggest(t.Context())

@@ -40,7 +40,7 @@ var mutants = []mutant{
 	{"what a call has panicked with is lost", "graph/level/write.go", "w.fail(o, p.error)", "if !BUG { w.fail(o, p.error) }"},
 	{"only the first column that is shown is read", "graph/level/prune.go", "case o.Column != \"\":", "case BUG && o.Column != \"\" && len(columns.Names) > 0:\n\t\tcase o.Column != \"\":"},
 	{"what is computed needs no columns", "graph/level/prune.go", "case row:\n\t\t\treturn false", "case row && !BUG:\n\t\t\treturn false"},
-	{"an edge shows everywhere what it shows first", "graph/level/prune.go", "maps.Copy(all.Names, shown.Names)", "if !BUG { maps.Copy(all.Names, shown.Names) }"},
+	{"an edge shows everywhere what it shows first", "graph/level/prune.go", "maps.Copy(all.Names, o.shown.Names)", "if !BUG { maps.Copy(all.Names, o.shown.Names) }"},
 	{"rows lack what edges are followed by", "graph/level/prune.go", "columns.Edges = true", "columns.Edges = !BUG"},
 	{"who computes gets what others show", "graph/loader/call.go", "b.shown != nil && b.shown != shown {", "b.shown != nil && b.shown != shown && !BUG {"},
 }
