@@ -1,7 +1,5 @@
 package loader_test
 
-import ()
-
 // cost is in statements: the list itself, and one for every edge below it, however many parents there are.
 type cost struct {
 	name, query string
