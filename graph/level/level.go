@@ -39,14 +39,14 @@ type Schema struct {
 	edges      map[string]bool // fields that do nothing but follow an edge
 	conditions *lru.Cache[*ast.OperationDefinition, []string]
 	plans      *lru.Cache[planKey, *plan]
-	turns      chan struct{}
+	turns      Turns
 	fieldHook  uintptr // what field middleware is when there is none
 	rootHook   uintptr
 }
 
 // New makes a schema of gqlgen's and the table of its types.
 func New(inner graphql.ExecutableSchema, types Types) *Schema {
-	s := &Schema{ExecutableSchema: inner, types: types, edges: map[string]bool{}, turns: make(chan struct{}, max(8, 4*runtime.GOMAXPROCS(0)))}
+	s := &Schema{ExecutableSchema: inner, types: types, edges: map[string]bool{}, turns: make(Turns, max(8, 4*runtime.GOMAXPROCS(0)))}
 	for _, line := range loader.Table() {
 		s.edges[line.Name] = true
 	}
@@ -75,22 +75,28 @@ func (s *Schema) Exec(ctx context.Context) graphql.ResponseHandler {
 		}
 		done = true
 		if p.lists {
-			defer s.turn(ctx)()
+			defer s.turns.Take(ctx)()
 		}
 		return &graphql.Response{Data: execute(ctx, op, p)}
 	}
 }
 
-// turn waits until few enough queries are under way: more of them would only wait for the database, with all their rows in
+// Turns bounds how many queries are under way: more of them would only wait for the database, with all their rows in
 // memory. Those that may wait for something else as well take none, and so keep nobody waiting.
-func (s *Schema) turn(ctx context.Context) (end func()) {
+type Turns chan struct{}
+
+// Take waits for a turn.
+func (t Turns) Take(ctx context.Context) (end func()) {
 	select {
-	case s.turns <- struct{}{}:
-		return func() { <-s.turns }
+	case t <- struct{}{}:
+		return func() { <-t }
 	case <-ctx.Done(): // it is about to fail
 		return func() {}
 	}
 }
+
+// TakesTurns reports whether the operation, which is run here, waits for its turn.
+func (s *Schema) TakesTurns(op *graphql.OperationContext) bool { return s.plan(op).lists }
 
 // Plans reports whether the operation is run here, and not by gqlgen.
 func (s *Schema) Plans(op *graphql.OperationContext) bool { return s.plan(op) != nil }

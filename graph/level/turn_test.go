@@ -15,15 +15,15 @@ import (
 // Who comes when all turns are taken waits for one to end, unless it is given up.
 func TestTurns(t *testing.T) {
 	t.Parallel()
-	turn, taken := level.Turns(2)
-	end := turn(t.Context())
-	defer turn(t.Context())()
+	turns := make(level.Turns, 2)
+	end := turns.Take(t.Context())
+	defer turns.Take(t.Context())()
 	ctx, giveUp := context.WithCancel(t.Context())
 	giveUp()
-	turn(ctx)()
-	require.Equal(t, 2, taken(), "whoever gives up ends nobody's turn")
+	turns.Take(ctx)()
+	require.Len(t, turns, 2, "whoever gives up ends nobody's turn")
 	next := make(chan func())
-	go func() { next <- turn(t.Context()) }()
+	go func() { next <- turns.Take(t.Context()) }()
 	select {
 	case <-next:
 		require.Fail(t, "there was no turn left")
@@ -31,7 +31,7 @@ func TestTurns(t *testing.T) {
 	}
 	end()
 	(<-next)()
-	require.Equal(t, 1, taken())
+	require.Len(t, turns, 1)
 }
 
 // Only queries that wait for nothing but the database take turns.

@@ -18,8 +18,7 @@ import (
 )
 
 // wait is how long a batch stays open; the library's own 16 ms would be added for every level of a query.
-// Tests that count take longer.
-var wait = time.Millisecond
+const wait = time.Millisecond
 
 // capacity bounds the keys of one statement.
 const capacity = 1000
