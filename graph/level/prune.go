@@ -7,7 +7,7 @@ import (
 	"skillgraph/internal/store"
 )
 
-// prune tells each edge, and each list of the root, which columns are shown of the rows that it leads to. An edge that is
+// prune tells each edge, and each list of the root, what is shown of the rows that it leads to. An edge that is
 // followed at several places has one set of columns for all of them, so that what was read at one place serves the others.
 func (p *planner) prune() {
 	edges := map[string]*store.Columns{}
@@ -25,7 +25,7 @@ func (p *planner) prune() {
 			edges[o.edge] = o.shown
 		case all != nil:
 			maps.Copy(all.Names, o.shown.Names)
-			all.Edges = all.Edges || o.shown.Edges
+			all.Edges, all.More = all.Edges || o.shown.Edges, all.More || o.shown.More
 		}
 	}
 	for _, o := range p.plan.calls {
@@ -58,6 +58,8 @@ func (p *planner) shown(n *node, columns *store.Columns) bool {
 			columns.Edges = true
 		case row:
 			return false
+		case o.field.Name == "hasNextPage":
+			columns.More = true
 		case len(o.kids) > 1: // of several types
 			return false
 		case len(o.kids) == 1 && !p.shown(o.kids[0], columns):

@@ -123,14 +123,18 @@ func pages[T any](ctx context.Context, o Org, l listing[T], parents []ids.ID, w 
 	return out, nil
 }
 
-// cut reads the rows of a page, and one beyond, for each parent. Parents are joined to their rows by a nested loop, as
+// cut reads the rows of a page for each parent, and one beyond where somebody asks whether there is more. Parents are joined to their rows by a nested loop, as
 // nothing else can join what depends on each row and has a limit: it keeps the order of the rows.
 func (l listing[T]) cut(ctx context.Context, o Org, parents []ids.ID, sort string, w models.Window) (map[ids.ID][]*T, error) {
 	n := len(l.args) + 2
 	sql := func(parent string) string {
 		return fmt.Sprintf("SELECT %s FROM %s WHERE %s AND %s = %s%s ORDER BY %s LIMIT $%d OFFSET $%d", selected[T](o, l.order.reads()...), l.from, l.scope, l.parent, parent, and(l.where), sort, n+1, n+2)
 	}
-	args := append(append([]any{o.id, nil}, l.args...), w.Limit+1, w.Offset)
+	limit := w.Limit
+	if o.only == nil || o.only.More {
+		limit++
+	}
+	args := append(append([]any{o.id, nil}, l.args...), limit, w.Offset)
 	if len(parents) == 1 { // most lists: PostgreSQL plans this once and for all
 		args[1] = parents[0]
 		rows, err := query[T](ctx, o.pg, sql("$2"), args...)

@@ -138,10 +138,12 @@ type Columns struct {
 	Model string // the name of its Go type
 	Names map[string]bool
 	Edges bool // and whatever edges are followed by
+	More  bool // and, of a page, whether there is another
 }
 
 // Only is the organization for a reader who shows no more than these columns of the rows that a batch reads. Rows have
-// in any case the ids that every row has; whatever else they have stays empty.
+// in any case the ids that every row has; whatever else they have stays empty, and without More every page passes for
+// the last one.
 func (o Org) Only(shown *Columns) Org {
 	o.only = shown
 	return o

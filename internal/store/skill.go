@@ -99,8 +99,9 @@ func (o Org) DaysOf(ctx context.Context, skills []ids.ID, in models.DayRange) (m
 	if err != nil {
 		return nil, err
 	}
-	rows, err := query[models.DailyStat](ctx, o.pg, "SELECT "+selected[models.DailyStat](o)+` FROM skill_days t
-		WHERE t.org_id = $1 AND t.skill_id = ANY($2) AND t.day BETWEEN $3 AND $4 AND (t.sessions > 0 OR t.graded > 0) ORDER BY t.skill_id, t.day`, o.id, skills, since, until)
+	rows, err := query[models.DailyStat](ctx, o.pg, `SELECT d.* FROM unnest($2::uuid[]) AS k(id) CROSS JOIN LATERAL (
+			SELECT `+selected[models.DailyStat](o)+` FROM skill_days t
+			WHERE t.org_id = $1 AND t.skill_id = k.id AND t.day BETWEEN $3 AND $4 AND (t.sessions > 0 OR t.graded > 0) ORDER BY t.day) d`, o.id, skills, since, until)
 	return group(rows, func(d *models.DailyStat) ids.ID { return d.SkillID }), err
 }
 

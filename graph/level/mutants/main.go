@@ -42,6 +42,8 @@ var mutants = []mutant{
 	{"what is computed needs no columns", "graph/level/prune.go", "case row:\n\t\t\treturn false", "case row && !BUG:\n\t\t\treturn false"},
 	{"an edge shows everywhere what it shows first", "graph/level/prune.go", "maps.Copy(all.Names, o.shown.Names)", "if !BUG { maps.Copy(all.Names, o.shown.Names) }"},
 	{"rows lack what edges are followed by", "graph/level/prune.go", "columns.Edges = true", "columns.Edges = !BUG"},
+	{"nobody asks whether there is more", "graph/level/prune.go", "columns.More = true", "columns.More = !BUG"},
+	{"only who asks first is told whether there is more", "graph/level/prune.go", "all.More || o.shown.More", "all.More || !BUG && o.shown.More"},
 	{"who computes gets what others show", "graph/loader/call.go", "b.shown != nil && b.shown != shown {", "b.shown != nil && b.shown != shown && !BUG {"},
 }
 
