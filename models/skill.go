@@ -195,7 +195,7 @@ type SkillConfusion struct {
 
 // SkillKey names a skill: by its id, by its name, or by a word that may be either.
 type SkillKey struct {
-	ID   *ids.ID
+	ID   ids.ID
 	Name string
 }
 
@@ -211,13 +211,13 @@ func NewSkillKey(id *ids.ID, name, idOrName *string) (SkillKey, error) {
 	case given != 1:
 		return SkillKey{}, errs.At("id").Because("name the skill by one of id, name and idOrName")
 	case id != nil:
-		return SkillKey{ID: id}, nil
+		return SkillKey{ID: *id}, nil
 	case name != nil:
 		return SkillKey{Name: *name}, nil
 	}
 	key := SkillKey{Name: *idOrName}
 	if id, err := ids.Parse(*idOrName); err == nil {
-		key.ID = &id
+		key.ID = id
 	}
 	return key, nil
 }

@@ -138,11 +138,11 @@ func TestNewSkillKey(t *testing.T) {
 		name, idOrName *string
 		want           *models.SkillKey
 	}{
-		{&id, nil, nil, &models.SkillKey{ID: &id}},
+		{&id, nil, nil, &models.SkillKey{ID: id}},
 		{nil, new("pdf"), nil, &models.SkillKey{Name: "pdf"}},
 		{nil, new(id.String()), nil, &models.SkillKey{Name: id.String()}},
 		{nil, nil, new("pdf"), &models.SkillKey{Name: "pdf"}},
-		{nil, nil, new(id.String()), &models.SkillKey{ID: &id, Name: id.String()}},
+		{nil, nil, new(id.String()), &models.SkillKey{ID: id, Name: id.String()}},
 		{nil, nil, nil, nil},
 		{&id, new("pdf"), nil, nil},
 		{nil, new("pdf"), new("pdf"), nil},

@@ -45,7 +45,7 @@ func (query) AlertDryRun(ctx context.Context, in models.DryRunInput) ([]*models.
 		return nil, errs.At("days").Because("must be between 1 and 90")
 	}
 	if id := in.SkillID.Value(); id != nil {
-		if _, err := org(ctx).Skill(ctx, models.SkillKey{ID: id}); err != nil {
+		if _, err := org(ctx).Skill(ctx, models.SkillKey{ID: *id}); err != nil {
 			return nil, err
 		}
 	}

@@ -14,7 +14,8 @@ func (query) Skill(ctx context.Context, id *ids.ID, name, idOrName *string) (*mo
 	if err != nil {
 		return nil, err
 	}
-	return org(ctx).Skill(ctx, key)
+	of := org(ctx).ID()
+	return loader.SkillByKey.Of(ctx, &of, key)
 }
 
 func (query) Skills(ctx context.Context, first *int, after *string, page, perPage *int, filter *models.SkillFilter, orderBy *models.SkillOrder) (*models.SkillConnection, error) {

@@ -43,8 +43,9 @@ func TestWhoTakesTurns(t *testing.T) {
 	for query, want := range map[string]bool{
 		`{ skills { totalCount nodes { registryEntry { name versions { nodes { version } pageInfo { endCursor } } } dailyStats { date } } } }`: true,
 		`{ organization { skills { nodes { id } } } }`:                                     true,
+		`{ skill(name: "a") { id } }`:                                                      true,
 		`{ entries { nodes { versions { nodes { file(path: "SKILL.md") { text } } } } } }`: false,
-		`{ skill(name: "a") { id } }`:                                                      false,
+		`{ source(id: "00000000-0000-0000-0000-000000000000") { id } }`:                    false,
 	} {
 		op, errs := exec.CreateOperationContext(graphql.StartOperationTrace(t.Context()), &graphql.RawParams{Query: query})
 		require.Empty(t, errs, query)

@@ -42,6 +42,7 @@ var (
 	RevisionSuite      = one("SuiteRevision.suite", func(r *models.SuiteRevision) *ids.ID { return &r.SuiteID }, store.Org.SuitesByID)
 	ConfusionSkill     = one("SkillConfusion.skill", func(c *models.SkillConfusion) *ids.ID { return &c.OtherID }, store.Org.SkillsByID)
 	SkillBreakdowns    = many("Skill.breakdown", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.BreakdownsOf)
+	SkillByKey         = oneBy("Query.skill", func(org *ids.ID) *ids.ID { return org }, skillByKey)
 	SkillConfusions    = many("Skill.confusedWith", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.ConfusionsOf)
 	SkillDays          = many("Skill.dailyStats", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.DaysOf)
 	SkillRates         = one("Skill.rates", func(s *models.Skill) *ids.ID { return &s.ID }, store.Org.RatesOf)
@@ -265,6 +266,12 @@ var kinds = map[ids.Kind]func(store.Org, context.Context, []ids.ID) (map[ids.ID]
 	ids.Review:     asNodes(store.Org.ReviewsByID),
 	ids.Run:        asNodes(store.Org.RunsByID),
 	ids.RunResult:  asNodes(store.Org.ResultsByID),
+}
+
+// skillByKey finds a skill of the organization.
+func skillByKey(o store.Org, ctx context.Context, orgs []ids.ID, key models.SkillKey) (map[ids.ID]*models.Skill, error) { //nolint:revive // as the batches of the store
+	s, err := o.Skill(ctx, key)
+	return map[ids.ID]*models.Skill{orgs[0]: s}, err
 }
 
 // sourceNodes shows sources as what they are.

@@ -42,4 +42,6 @@ func TestSkillStatements(t *testing.T) {
 	for n, want := range map[int]int64{1: 6, 10: 7, 100: 7} {
 		requireStatements(t, s, want, strings.ReplaceAll(skillPage, "$n", fmt.Sprint(n)), fmt.Sprint(n, " skills"))
 	}
+	requireStatements(t, s, 1, `skill(name: "skill 1") { name } days: skill(name: "skill 1") { status }`, "the same skill twice")
+	requireStatements(t, s, 2, `skill(name: "skill 1") { name } other: skill(name: "skill 2") { name }`, "two skills")
 }

@@ -14,7 +14,7 @@ func (o Org) CreateAlert(ctx context.Context, a *models.Alert) (*models.Alert, e
 	a.CreatedByID, a.CreatedAt, a.UpdatedAt = o.by(), now, now
 	return inTx(ctx, o, func(o Org) (*models.Alert, error) {
 		if a.SkillID != nil {
-			if _, err := o.Skill(ctx, models.SkillKey{ID: a.SkillID}); err != nil {
+			if _, err := o.Skill(ctx, models.SkillKey{ID: *a.SkillID}); err != nil {
 				return nil, err
 			}
 		}

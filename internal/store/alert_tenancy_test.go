@@ -51,7 +51,7 @@ var watching = map[string]func(t *testing.T, o store.Org, f foreign){
 		requireCode(t, errs.NotFound, err)
 	},
 	"Skill": func(t *testing.T, o store.Org, f foreign) {
-		_, err := o.Skill(t.Context(), models.SkillKey{ID: &f.skill})
+		_, err := o.Skill(t.Context(), models.SkillKey{ID: f.skill})
 		requireCode(t, errs.NotFound, err)
 		_, err = o.Skill(t.Context(), models.SkillKey{Name: "secret"})
 		requireCode(t, errs.NotFound, err)

@@ -150,7 +150,7 @@ func (o Org) PendingDelivery(ctx context.Context, id ids.ID) (*Delivery, error) 
 	if d.Alert == nil || d.Incident == nil { // it was deleted between two statements
 		return nil, nil
 	}
-	d.Skill, err = o.Skill(ctx, models.SkillKey{ID: &d.Incident.SkillID})
+	d.Skill, err = o.Skill(ctx, models.SkillKey{ID: d.Incident.SkillID})
 	return d, err
 }
 

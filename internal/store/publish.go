@@ -108,7 +108,7 @@ func (o Org) addVersion(ctx context.Context, e *models.RegistryEntry, in *models
 	if err != nil {
 		return out, err
 	}
-	skill, err := o.Skill(ctx, models.SkillKey{ID: &e.SkillID})
+	skill, err := o.Skill(ctx, models.SkillKey{ID: e.SkillID})
 	if err != nil {
 		return out, err
 	}

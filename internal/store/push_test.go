@@ -258,7 +258,7 @@ func TestPushOrganizationsAreApart(t *testing.T) {
 	require.Equal(t, 2, other.skill(t, "pdf").UniqueSessions)
 	require.Equal(t, map[string]int{"": 1}, s.breakdown(t, models.DimensionPlatform))
 	require.Equal(t, map[string]int{"": 1, "cli": 1}, other.breakdown(t, models.DimensionPlatform))
-	_, err := s.Skill(t.Context(), models.SkillKey{ID: &other.skill(t, "pdf").ID})
+	_, err := s.Skill(t.Context(), models.SkillKey{ID: other.skill(t, "pdf").ID})
 	require.ErrorContains(t, err, "There is no skill")
 }
 

@@ -15,17 +15,17 @@ const rateDays = 30
 
 // Skill is one skill, by its id or, where that is none of ours, by its exact name.
 func (o Org) Skill(ctx context.Context, key models.SkillKey) (*models.Skill, error) {
-	if key.ID != nil {
-		found, err := o.SkillsByID(ctx, []ids.ID{*key.ID})
-		if err != nil || found[*key.ID] != nil || key.Name == "" {
-			return orNotFound(found[*key.ID], err, ids.Skill, *key.ID)
+	if key.Name == "" || !key.ID.IsZero() {
+		found, err := o.SkillsByID(ctx, []ids.ID{key.ID})
+		if err != nil || found[key.ID] != nil || key.Name == "" {
+			return orNotFound(found[key.ID], err, ids.Skill, key.ID)
 		}
 	}
-	found, err := query[models.Skill](ctx, o.pg, "SELECT "+columns[models.Skill]()+" FROM skills t WHERE t.org_id = $1 AND t.name = $2", o.id, key.Name)
+	found, err := query[models.Skill](ctx, o.pg, "SELECT "+selected[models.Skill](o)+" FROM skills t WHERE t.org_id = $1 AND t.name = $2", o.id, key.Name)
 	if err != nil {
 		return nil, err
 	}
-	if len(found) == 0 && key.ID != nil {
+	if len(found) == 0 && !key.ID.IsZero() {
 		return nil, key.ID.NotFound(ids.Skill)
 	}
 	if len(found) == 0 {

@@ -106,7 +106,7 @@ func (o Org) ownSkill(ctx context.Context, id *ids.ID) error {
 	if id == nil {
 		return nil
 	}
-	_, err := o.Skill(ctx, models.SkillKey{ID: id})
+	_, err := o.Skill(ctx, models.SkillKey{ID: *id})
 	return err
 }
 
