@@ -17,13 +17,14 @@ import (
 const (
 	fewPrompts  = 10_000
 	perDelivery = 100 // sessions that are new
+	manyPrompts = 1_000_000
 	manyTimes   = 15
 )
 
 // BenchmarkSuggestions brings the suggestions of a source up to date after a delivery of a hundred sessions, and reads a page of them with their neighbours, where
 // the source's skill has few prompts and where it has many, turn by turn.
 func BenchmarkSuggestions(b *testing.B) {
-	few, many := withPrompts(b, fewPrompts), withPrompts(b, manyInvocations(b))
+	few, many := withPrompts(b, fewPrompts), withPrompts(b, manyPrompts)
 	var small, large, smallPush, largePush []time.Duration
 	for n := range b.N * manyTimes {
 		p, s := few.deliver(b, n)

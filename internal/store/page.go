@@ -123,8 +123,9 @@ func pages[T any](ctx context.Context, o Org, l listing[T], parents []ids.ID, w 
 	return out, nil
 }
 
-// cut reads the rows of a page for each parent, and one beyond where somebody asks whether there is more. Parents are joined to their rows by a nested loop, as
-// nothing else can join what depends on each row and has a limit: it keeps the order of the rows.
+// cut reads the rows of a page for each parent, and one beyond where somebody asks whether there is more. Parents are
+// joined to their rows by a nested loop, as nothing else can join what depends on each row and has a limit: it keeps the
+// order of the rows.
 func (l listing[T]) cut(ctx context.Context, o Org, parents []ids.ID, sort string, w models.Window) (map[ids.ID][]*T, error) {
 	n := len(l.args) + 2
 	sql := func(parent string) string {

@@ -93,7 +93,8 @@ func (o Org) RatesOf(ctx context.Context, skills []ids.ID) (map[ids.ID]*models.S
 // today is the present day, in UTC.
 func (s *Store) today() time.Time { return s.now().Truncate(24 * time.Hour) }
 
-// DaysOf is the batch for the days of skills, oldest first; days without anything are left out.
+// DaysOf is the batch for the days of skills, oldest first; days without anything are left out. As in a page, a nested loop
+// keeps the order of what is sorted inside it.
 func (o Org) DaysOf(ctx context.Context, skills []ids.ID, in models.DayRange) (map[ids.ID][]*models.DailyStat, error) {
 	since, until, err := in.Bounds(o.store.today())
 	if err != nil {
