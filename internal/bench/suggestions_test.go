@@ -17,7 +17,7 @@ import (
 const (
 	fewPrompts  = 10_000
 	perDelivery = 100 // sessions that are new
-	manyPrompts = 1_000_000
+	manyPrompts = 100_000
 	manyTimes   = 15
 )
 
