@@ -84,7 +84,7 @@ func fieldCode(f *codegen.Field) string {
 		if !ok {
 			return ""
 		}
-		return "Put: func(w *level.Writer, obj any) bool {\n" + body + "}," + risk(f) + column(f)
+		return "Put: func(w *level.Writer, obj any) bool {\n" + body + "}," + member(f)
 	case f.IsMethod(): // it may fail, and is called once
 		return bound(f)
 	}
@@ -107,20 +107,12 @@ func access(f *codegen.Field) string {
 	return expr
 }
 
-// risk tells what may panic: a method, and a member of an embedded pointer.
-func risk(f *codegen.Field) string {
-	_, _, indirect := types.LookupFieldOrMethod(f.Object.Type, true, pkgOf(f.Object.Type), f.GoFieldName)
+// member tells which column of its row a member of the object comes from; or that it may panic, as a method may, and a member
+// of an embedded pointer.
+func member(f *codegen.Field) string {
+	_, path, indirect := types.LookupFieldOrMethod(f.Object.Type, true, pkgOf(f.Object.Type), f.GoFieldName)
 	if f.IsMethod() || indirect {
 		return " Method: true,"
-	}
-	return ""
-}
-
-// column tells which column of its row a member of the object comes from.
-func column(f *codegen.Field) string {
-	member, path, indirect := types.LookupFieldOrMethod(f.Object.Type, true, pkgOf(f.Object.Type), f.GoFieldName)
-	if _, ok := member.(*types.Var); !ok || indirect {
-		return ""
 	}
 	t, tag := f.Object.Type.Underlying(), ""
 	for _, i := range path {

@@ -34,7 +34,7 @@ func TestStreamsOutliveRequests(t *testing.T) {
 	e, c := events(t, web.URL, api.Keys["owner"], created), connect(t, web.URL, api.Keys["owner"])
 	c.subscribe("1", created)
 	following(t, api.URL, 2)
-	time.Sleep(time.Second)
+	time.Sleep(time.Second) // longer than a request has
 	id := suite(t, api, "member", "late")
 	require.Equal(t, "event: next data: "+wantCreated(id, "late"), e.next())
 	require.Contains(t, c.hear(), id)
